@@ -1,0 +1,1 @@
+"""Haru: a voice assistant that remembers, and never makes you wait for it."""

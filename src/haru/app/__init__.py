@@ -1,0 +1,1 @@
+"""The top floor: settings, wiring and the command line. Nothing imports it."""

@@ -1,0 +1,1 @@
+"""`haru bench`: speed and quality, measured."""

@@ -1,0 +1,1 @@
+"""Embedders: text to vectors, on this machine or behind a URL."""

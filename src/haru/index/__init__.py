@@ -1,0 +1,1 @@
+"""Back ends of the memory index. Only `haru.app` chooses one."""

@@ -1,0 +1,1 @@
+"""The read path: between the last word and the first."""

@@ -1,0 +1,1 @@
+"""The write path: minutes later, in a process of its own."""
