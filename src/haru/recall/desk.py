@@ -1,0 +1,54 @@
+"""Desk: what all recall sessions of a process share, and what one recall brings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+from haru.memory import Memory
+from haru.ports import Embedder, MemoryIndex
+from haru.recall.breaker import Breaker
+from haru.receipt import Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class RecallSettings:
+    """How recall works."""
+
+    budget_s: float = 0.25
+    """Longest wait for memories in a turn."""
+    size: int = 10
+    """Most memories in a turn."""
+    preload: int = 1000
+    """Most memories kept at hand by a session."""
+    background_s: float = 10.0
+    """Total time limit of a search or preload that nobody waits for any more."""
+    debounce_s: float = 0.3
+    """Least time between two searches on partial text."""
+    speculations: int = 3
+    """Most searches on partial text in a turn."""
+    refresh_s: float = 60.0
+    """Age at which the memories at hand are fetched anew after a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """What one recall brought."""
+
+    memories: tuple[Memory, ...]
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What all sessions of a process share."""
+
+    index: MemoryIndex
+    embedder: Embedder | None
+    """A local one: it works on words that no index answered for."""
+    settings: RecallSettings
+    breaker: Breaker
+    threads: Executor
+    tripped: Callable[[], None]
+    """Called when the breaker may have opened, so that its probe begins."""

@@ -1,0 +1,57 @@
+"""Search: one question put to the index, and what becomes of it. It may outlive the turn that asked."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from haru.errors import IndexBusy, IndexFailure
+from haru.ports import ACTIVE, Hits, MemoryIndex
+
+
+@dataclass(slots=True, eq=False)
+class Search:
+    """One search under way or done."""
+
+    query: str
+    """Content words, as sent."""
+    turn: int
+    """Number of the turn it was begun for, within the session."""
+    speculative: bool
+    """Begun on partial text."""
+    task: asyncio.Task[Hits]
+
+    @property
+    def hits(self) -> Hits | None:
+        """What it found; ``None`` while it runs and where it failed."""
+        if not self.task.done() or self.task.cancelled() or self.task.exception():
+            return None
+        return self.task.result()
+
+    @property
+    def problem(self) -> str:
+        """Why there are no hits, as a word: ``late`` while it runs, else the error's code."""
+        if not self.task.done():
+            return "late"
+        if self.task.cancelled():
+            return "cancelled"
+        error = self.task.exception()
+        if error is None:
+            return ""
+        return error.code if isinstance(error, IndexFailure) else type(error).__name__
+
+    @property
+    def blames_the_store(self) -> bool:
+        """Whether the breaker should hear of it: being asked to wait is no fault."""
+        return not (self.task.done() and not self.task.cancelled() and isinstance(self.task.exception(), IndexBusy))
+
+
+async def ask(index: MemoryIndex, query: str, *, size: int, customer_id: str, limit_s: float) -> Hits:
+    """Search under a total time limit: one byte now and then must not keep it alive for ever.
+
+    Raises:
+        TimeoutError: no answer within ``limit_s``.
+        IndexFailure: the index could not answer.
+    """
+    async with asyncio.timeout(limit_s):
+        return await index.search(query, size=size, filters=ACTIVE, customer_id=customer_id)
