@@ -123,7 +123,8 @@ class Conversation:
                 findings=tuple(findings),
                 receipt=recollection.receipt,
             )
-            self._history.extend([Message(role="user", content=said), Message(role="assistant", content=reply)])
+            if reply:
+                self._history.extend([Message(role="user", content=said), Message(role="assistant", content=reply)])
             self._own(self._write(self.last))
 
     @property

@@ -6,15 +6,14 @@ Adapters (``index``, ``embed``, ``llm``) implement these; the work above them kn
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from haru.memory import HOUSEHOLD, Feedback, Memory, Record, SearchRef, Status
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vectors = NDArray[np.float32]
+Vectors = NDArray[np.float32]
 
 
 class Filters(Record):

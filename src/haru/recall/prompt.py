@@ -26,6 +26,8 @@ Place = Literal["system-end", "beside-user"]
 leaves everything earlier unchanged, so that a local model need not read it again."""
 
 _HEADER_WORDS = re.compile(r"what you remember from earlier conversations", re.IGNORECASE)
+_JOINERS = "\u200c\u200d"
+"""They belong to Persian, Indic and emoji spelling, and can't start a line."""
 _SPEAKER = re.compile(r"\b(system|assistant|user|developer)\s*:", re.IGNORECASE)
 _MARKS = str.maketrans({"<": "‹", ">": "›", "[": "(", "]": ")", "`": "'", "#": " ", "|": "/", "{": "(", "}": ")"})
 
@@ -40,7 +42,9 @@ def block(memories: Sequence[Memory], header: str = HEADER) -> str:
 
 def one_line(text: str) -> str:
     """Text that can't leave its line or pass for anything but a note."""
-    printable = "".join(" " if unicodedata.category(sign)[0] in "CZ" else sign for sign in text)
+    printable = "".join(
+        " " if unicodedata.category(sign)[0] in "CZ" and sign not in _JOINERS else sign for sign in text
+    )
     plain = _HEADER_WORDS.sub("…", printable.translate(_MARKS))
     return " ".join(_SPEAKER.sub(r"\1 -", plain).split())
 

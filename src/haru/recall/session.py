@@ -89,6 +89,14 @@ class RecallSession:
         if not query:
             return self._recollection("", None, [], began, 0.0)
         search = self._searching(query)
+        try:
+            return await self._answer(query, search, began, deadline)
+        except asyncio.CancelledError:
+            self._turn += 1  # what this turn asked for is late from now on
+            raise
+
+    async def _answer(self, query: str, search: Search | None, began: float, deadline: float) -> Recollection:
+        loop = asyncio.get_running_loop()
         waiting_since = loop.time()
         hits = await self._hits(search, deadline - RESERVE_S)
         vector: asyncio.Task[Vectors | None] | None = None
@@ -101,7 +109,9 @@ class RecallSession:
         if hits is not None:
             found = merge.from_hits(hits, "speculative" if search and search.speculative else "search")
         else:
-            found = self._cache.rank(scoring.question(query, self._result(vector)), self._desk.settings.size)
+            vectors = self._result(vector)
+            question = scoring.question(query, None if vectors is None else vectors[0])
+            found = self._cache.rank(question, self._desk.settings.size)
         self._tell_breaker(search, answered=hits is not None)
         return self._recollection(query, search, found, began, waited)
 

@@ -1,0 +1,109 @@
+"""InProcessIndex: a dict and a corpus. The reference that the contract reads like, and the index of tests."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from haru import scoring, words
+from haru.errors import IndexFailure
+from haru.index.order import cursor_at, place, place_of
+from haru.memory import HOUSEHOLD, Feedback, Memory, SearchRef, Status
+from haru.ports import ACTIVE, Embedder, Filters, Hit, Hits, Page, Vectors
+
+
+class InProcessIndex:
+    """All memories in this process, gone with it."""
+
+    def __init__(self, embedder: Embedder | None = None, *, now_s: Callable[[], float] = time.time) -> None:
+        self._embedder = embedder
+        self._now_s = now_s
+        self._memories: dict[str, Memory] = {}
+        self._documents: dict[str, scoring.Document] = {}
+        self._active: scoring.Corpus[str] = self._corpus({})
+        self.events: dict[str, Feedback] = {}
+        """Feedback by its id."""
+
+    async def search(
+        self, query: str, *, size: int = 10, filters: Filters = ACTIVE, customer_id: str = HOUSEHOLD
+    ) -> Hits:
+        """See `haru.ports.MemoryIndex.search`."""
+        ref = SearchRef(query_id=f"q-{secrets.token_hex(8)}", session_id=customer_id)
+        content = " ".join(words.content(query))
+        vectors = await self._embed([content], "query") if content else None
+        asked = scoring.question(query, None if vectors is None else vectors[0], filters.person)
+        corpus = self._active
+        if filters.status is not Status.ACTIVE:
+            corpus = self._corpus({key: self._documents[key] for key in self._kept(filters)})
+        ranked = corpus.rank(asked, size=size, now_s=self._now_s())
+        hits = [
+            Hit(memory=self._memories[each.key], score=each.score, position=position)
+            for position, each in enumerate(ranked)
+        ]
+        return Hits(hits=tuple(hits), ref=ref)
+
+    async def page(self, *, cursor: str | None = None, limit: int = 1000, filters: Filters = ACTIVE) -> Page:
+        """See `haru.ports.MemoryIndex.page`."""
+        listed = sorted((self._memories[key] for key in self._kept(filters)), key=place)
+        if cursor is not None:
+            last = place_of(cursor)
+            listed = [memory for memory in listed if place(memory) > last]
+        page = listed[:limit]
+        return Page(memories=tuple(page), cursor=cursor_at(place(page[-1])) if len(listed) > limit else None)
+
+    async def get(self, ids: Sequence[str]) -> list[Memory]:
+        """See `haru.ports.MemoryIndex.get`."""
+        return [self._memories[key] for key in ids if key in self._memories]
+
+    async def put(self, memories: Sequence[Memory]) -> None:
+        """See `haru.ports.MemoryIndex.put`."""
+        vectors = await self._embed([scoring.passage(memory) for memory in memories], "passage")
+        for row, memory in enumerate(memories):
+            document = scoring.document(memory, None if vectors is None else vectors[row])
+            self._memories[memory.id] = memory
+            self._documents[memory.id] = document
+            if memory.status is Status.ACTIVE:
+                self._active.put(memory.id, document)
+            else:
+                self._active.drop(memory.id)
+
+    async def erase(self, ids: Sequence[str]) -> None:
+        """See `haru.ports.MemoryIndex.erase`."""
+        for key in ids:
+            self._memories.pop(key, None)
+            self._documents.pop(key, None)
+            self._active.drop(key)
+
+    async def feedback(self, event: Feedback) -> None:
+        """See `haru.ports.MemoryIndex.feedback`."""
+        self.events.setdefault(event.id, event)
+
+    async def replace_all(self, memories: Sequence[Memory]) -> None:
+        """Hold these memories and no others."""
+        await self.erase(list(self._memories))
+        await self.put(memories)
+
+    async def aclose(self) -> None:
+        """See `haru.ports.MemoryIndex.aclose`."""
+
+    def _kept(self, filters: Filters) -> list[str]:
+        return [
+            key
+            for key, memory in self._memories.items()
+            if filters.status in {None, memory.status} and filters.person in {None, memory.person}
+        ]
+
+    def _corpus(self, documents: dict[str, scoring.Document]) -> scoring.Corpus[str]:
+        return scoring.Corpus(documents.items(), dim=self._embedder.dim if self._embedder else 0)
+
+    async def _embed(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> Vectors | None:
+        embedder = self._embedder
+        if embedder is None or not texts:
+            return None
+        try:
+            return await asyncio.to_thread(embedder.embed, texts, kind)
+        except IndexFailure:  # an embedding service is down: words alone still find a lot
+            return None

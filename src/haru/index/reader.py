@@ -1,0 +1,219 @@
+"""Reader: searches the embedded index. Arrays of the active memories where they stand, FTS5 until then.
+
+Used by one thread. The arrays are brought up to date before each question: ``PRAGMA data_version`` tells in
+microseconds whether any process wrote, and the change numbers tell what.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from haru import scoring
+from haru.index.schema import connect
+from haru.memory import Memory, Status
+from haru.ports import Embedder, Filters
+from haru.scoring import Background, Corpus, Document, Question
+
+BUILD_AT_ONCE = 2_000
+"""A store up to this size is read into arrays at the first question, in tens of milliseconds; a larger one aside."""
+
+_COLUMNS = "slot, status, terms, sounds, person, -importance_neg, use_count, -touched_neg"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The arrays as of one change number."""
+
+    corpus: Corpus[int]
+    seq: int
+
+
+class Reader:
+    """The reading side of one process."""
+
+    def __init__(self, path: Path, embedder: Embedder | None, busy_timeout_s: float, aside: Executor) -> None:
+        self._open: Callable[[], sqlite3.Connection] = lambda: connect(path, busy_timeout_s)
+        self._db = self._open()
+        self._embedder = embedder
+        self._aside = aside
+        self._snapshot: Snapshot | None = None
+        self._version = -1
+        self._building: Future[Snapshot] | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether the arrays stand."""
+        return self._snapshot is not None
+
+    def search(self, question: Question, size: int, filters: Filters) -> list[tuple[Memory, float]]:
+        """The best memories with their scores."""
+        if not question.terms:
+            return []
+        self._refresh()
+        if self._snapshot and filters.status is Status.ACTIVE:
+            ranked = self._snapshot.corpus.rank(question, size=size, now_s=time.time())
+        else:
+            ranked = self._candidates(question, filters).rank(question, size=size, now_s=time.time())
+        bodies = self._bodies([each.key for each in ranked])
+        return [(bodies[each.key], each.score) for each in ranked if each.key in bodies]
+
+    def build(self) -> Future[Snapshot] | None:
+        """Begin to read the arrays, unless they stand or are being read."""
+        if self._snapshot is None and self._building is None:
+            self._building = self._aside.submit(self._read_all)
+        return self._building
+
+    def one(self, sql: str, *values: object) -> Any:
+        """The first row of a query."""
+        return self._db.execute(sql, values).fetchone()
+
+    def rows(self, sql: str, values: Iterable[object] = ()) -> list[Any]:
+        """All rows of a query."""
+        return self._db.execute(sql, tuple(values)).fetchall()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    # -- keeping the arrays fresh
+
+    def _refresh(self) -> None:
+        if self._building and self._building.done():
+            building, self._building = self._building, None
+            self._snapshot, self._version = building.result(), -1
+        if self._snapshot is None:
+            if self._building is None and self.one("SELECT count(*) FROM memories")[0] <= BUILD_AT_ONCE:
+                self._snapshot = _snapshot(self._db, self._embedder)
+            else:
+                self.build()
+                return
+        version = int(self.one("PRAGMA data_version")[0])
+        if version != self._version:
+            self._snapshot = self._caught_up(self._snapshot)
+            self._version = version
+        if self._snapshot.corpus.worn and self._building is None:
+            self._building = self._aside.submit(self._read_all)
+
+    def _caught_up(self, old: Snapshot) -> Snapshot:
+        self._db.execute("BEGIN")
+        try:
+            seq = _seq(self._db)
+            for (slot,) in self.rows("SELECT slot FROM erased WHERE seq > ?", [old.seq]):
+                old.corpus.drop(slot)
+            changed = self.rows(f"SELECT {_COLUMNS} FROM memories WHERE seq > ? ORDER BY seq", [old.seq])
+            vectors = _vectors(self._db, self._embedder, [row[0] for row in changed])
+        finally:
+            self._db.execute("COMMIT")
+        for row in changed:
+            if row[1] == Status.ACTIVE:
+                old.corpus.put(row[0], _document(row, vectors.get(row[0])))
+            else:
+                old.corpus.drop(row[0])
+        return Snapshot(old.corpus, seq)
+
+    def _read_all(self) -> Snapshot:
+        db = self._open()
+        try:
+            return _snapshot(db, self._embedder)
+        finally:
+            db.close()
+
+    # -- before the arrays stand
+
+    def _candidates(self, question: Question, filters: Filters) -> Corpus[int]:
+        """The hundred best by FTS5, with the whole store's statistics, for the same scorer to rank."""
+        holding = self._holding(question)
+        spelt = [_quoted(term) for term, _ in question.terms if term in holding]
+        heard = [_quoted(sound) for term, sound in question.terms if term not in holding and "~" + sound in holding]
+        wanted = [
+            f"{column} : ({' OR '.join(any_of)})" for column, any_of in (("terms", spelt), ("sounds", heard)) if any_of
+        ]
+        if not wanted:
+            return Corpus()
+        condition, values = where(filters)
+        found = self.rows(
+            f"SELECT {_COLUMNS} FROM memories JOIN words ON words.rowid = slot "
+            f"WHERE words MATCH ? AND {condition} ORDER BY words.rank LIMIT {scoring.CANDIDATES}".replace(
+                "slot, status, terms, sounds", "slot, status, memories.terms, memories.sounds"
+            ),
+            [" OR ".join(wanted), *values],
+        )
+        memories, length = self.one(f"SELECT count(*), avg(length) FROM memories WHERE {condition}", *values)
+        vectors = _vectors(self._db, self._embedder, [row[0] for row in found])
+        return Corpus(
+            [(row[0], _document(row, vectors.get(row[0]))) for row in found],
+            dim=self._embedder.dim if self._embedder else 0,
+            background=Background(memories, holding, length or 1.0),
+        )
+
+    def _holding(self, question: Question) -> dict[str, int]:
+        """In how many memories each term stands, and each sound (marked ``~``)."""
+        asked = sorted({each for pair in question.terms for each in pair if each})
+        marks = ", ".join("?" * len(asked))
+        # the tokenizer folds case once more, and keys of sounds are in capitals
+        rows = self.rows(
+            f"SELECT term, col, doc FROM vocabulary WHERE term IN ({marks})", [each.lower() for each in asked]
+        )
+        counts = {(term, column): count for term, column, count in rows}
+        spelt = {each: counts[each.lower(), "terms"] for each in asked if (each.lower(), "terms") in counts}
+        heard = {"~" + each: counts[each.lower(), "sounds"] for each in asked if (each.lower(), "sounds") in counts}
+        return spelt | heard
+
+    def _bodies(self, slots: Sequence[int]) -> dict[int, Memory]:
+        marks = ", ".join("?" * len(slots))
+        rows = self.rows(f"SELECT slot, body FROM memories WHERE slot IN ({marks})", slots)
+        return {slot: Memory.model_validate_json(body) for slot, body in rows}
+
+
+def where(filters: Filters) -> tuple[str, list[str]]:
+    """A condition on memories, and its values."""
+    wanted = [("status = ?", filters.status), ("person = ?", filters.person)]
+    parts = [(sql, str(value)) for sql, value in wanted if value is not None]
+    return " AND ".join(sql for sql, _ in parts) or "1", [value for _, value in parts]
+
+
+def _snapshot(db: sqlite3.Connection, embedder: Embedder | None) -> Snapshot:
+    db.execute("BEGIN")
+    try:
+        seq = _seq(db)
+        rows = db.execute(f"SELECT {_COLUMNS} FROM memories WHERE status = 'active'").fetchall()
+        vectors = _vectors(db, embedder)
+    finally:
+        db.execute("COMMIT")
+    documents = ((row[0], _document(row, vectors.get(row[0]))) for row in rows)
+    return Snapshot(Corpus(documents, dim=embedder.dim if embedder else 0), seq)
+
+
+def _vectors(
+    db: sqlite3.Connection, embedder: Embedder | None, slots: Sequence[int] | None = None
+) -> dict[int, scoring.Floats]:
+    """Vectors of this embedder, of some memories or of all."""
+    if embedder is None or slots == []:
+        return {}
+    condition = "" if slots is None else f" AND slot IN ({', '.join(map(str, slots))})"
+    rows = db.execute(f"SELECT slot, vector FROM vectors WHERE embedder = ?{condition}", [embedder.id])
+    return {slot: np.frombuffer(blob, np.float32) for slot, blob in rows if len(blob) == 4 * embedder.dim}
+
+
+def _document(row: Any, vector: scoring.Floats | None) -> Document:
+    _, _, terms, sounds, person, importance, use_count, touched_ms = row
+    return Document(
+        tuple(terms.split()), tuple(sounds.split()), vector, person, importance, use_count, touched_ms / 1000
+    )
+
+
+def _seq(db: sqlite3.Connection) -> int:
+    return int(db.execute("SELECT value FROM meta WHERE key = 'seq'").fetchone()[0])
+
+
+def _quoted(term: str) -> str:
+    """A term as an FTS5 string, in which nothing is an operator."""
+    return '"' + term.replace('"', '""') + '"'

@@ -1,0 +1,112 @@
+"""The tables of the embedded index, and connections to them. SQLite in WAL mode; no loadable extension."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from haru.errors import IndexRefused, IndexUnavailable
+
+SCHEMA_VERSION = 1
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE memories (
+    slot INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    seq INTEGER NOT NULL,              -- goes up with every change, so that a reader finds what is new
+    body TEXT NOT NULL,                -- the whole Memory as JSON
+    status TEXT NOT NULL,
+    person TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    use_count INTEGER NOT NULL,
+    importance_neg INTEGER NOT NULL,   -- negated: an index then reads in the order of a listing
+    touched_neg INTEGER NOT NULL,      -- milliseconds
+    length INTEGER NOT NULL,           -- number of terms
+    terms TEXT NOT NULL,               -- analysed words, so that the arrays build without analysing again
+    sounds TEXT NOT NULL
+);
+CREATE INDEX memories_seq ON memories (seq);
+CREATE INDEX memories_order ON memories (importance_neg, touched_neg, id);
+CREATE INDEX memories_length ON memories (status, length);
+CREATE VIRTUAL TABLE words USING fts5(terms, sounds, tokenize = 'unicode61 remove_diacritics 0');
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, 'col');
+CREATE TABLE vectors (
+    slot INTEGER NOT NULL, embedder TEXT NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (slot, embedder)
+) WITHOUT ROWID;
+CREATE TABLE erased (seq INTEGER PRIMARY KEY, slot INTEGER NOT NULL);
+CREATE TABLE feedback (
+    id TEXT PRIMARY KEY, memory_id TEXT NOT NULL, query_id TEXT NOT NULL, position INTEGER NOT NULL, at TEXT NOT NULL
+) WITHOUT ROWID;
+"""
+
+
+def connect(path: Path, busy_timeout_s: float) -> sqlite3.Connection:
+    """A connection for one thread at a time, the tables made where there are none.
+
+    Raises:
+        IndexRefused: no database, a damaged one, or one of a newer Haru.
+        IndexUnavailable: locked, or the disk refuses.
+    """
+    with translated(path):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite gives its side files the same mode
+        db = sqlite3.connect(path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False)
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = NORMAL")  # the journal is the truth: a lost last commit is repaired
+            db.execute("PRAGMA secure_delete = ON")
+            db.execute("PRAGMA mmap_size = 268435456")
+            _make(db, path)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+
+def _make(db: sqlite3.Connection, path: Path) -> None:
+    with transaction(db):
+        version = int(db.execute("PRAGMA user_version").fetchone()[0])
+        if version > SCHEMA_VERSION:
+            raise IndexRefused(f"{path} was made by a newer Haru (schema {version}). Update Haru, or rebuild the index")
+        if version == 0:
+            for statement in _TABLES.split(";\n"):
+                db.execute(statement)
+            db.execute("INSERT INTO meta VALUES ('seq', '0')")
+            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Generator[None]:
+    """A write transaction, all or none."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+@contextmanager
+def translated(path: Path) -> Generator[None]:
+    """SQLite's errors as Haru's, with what to do."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise IndexUnavailable(f"the index {path.name} cannot be used now: {error}. It is tried again later") from error
+    except sqlite3.DatabaseError as error:
+        raise IndexRefused(
+            f"the index {path} is damaged: {error}. Move it away and make it again with `haru rebuild`"
+        ) from error
+    except OSError as error:
+        raise IndexUnavailable(f"the index {path} cannot be opened: {error.strerror}") from error
+
+
+def next_seq(db: sqlite3.Connection) -> int:
+    """The next number of a change; inside a transaction."""
+    row = db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'seq' RETURNING value").fetchone()
+    return int(row[0])

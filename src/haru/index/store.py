@@ -1,0 +1,144 @@
+"""Store: writes the embedded index. Used by one thread; every transaction is short."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+from haru import scoring
+from haru.errors import IndexFailure
+from haru.index.order import touched_ms
+from haru.index.schema import connect, next_seq, transaction
+from haru.memory import Feedback, Memory
+from haru.ports import Embedder, Vectors
+from haru.scoring import Document
+
+logger = logging.getLogger(__name__)
+
+_COLUMNS = "id, seq, body, status, person, kind, use_count, importance_neg, touched_neg, length, terms, sounds"
+_UPSERT = (
+    f"INSERT INTO memories ({_COLUMNS}) VALUES ({', '.join('?' * 12)}) ON CONFLICT (id) DO UPDATE SET "
+    + ", ".join(f"{column} = excluded.{column}" for column in _COLUMNS.split(", ")[1:])
+    + " RETURNING slot"
+)
+
+
+class Store:
+    """The writing side of one process."""
+
+    def __init__(self, path: Path, embedder: Embedder | None, busy_timeout_s: float) -> None:
+        self._db = connect(path, busy_timeout_s)
+        self._embedder = embedder
+
+    def put(self, memories: Sequence[Memory], *, alone: bool = False) -> None:
+        """Add or replace, all or none; with ``alone``, no other memory stays."""
+        vectors = self._embed(memories)  # before the transaction: others must not wait for a model
+        documents = [scoring.document(memory) for memory in memories]
+        with transaction(self._db):
+            if alone:
+                kept = {memory.id for memory in memories}
+                self._erase([key for (key,) in self._db.execute("SELECT id FROM memories") if key not in kept])
+            for row, memory in enumerate(memories):
+                self._put(memory, documents[row], None if vectors is None else vectors[row])
+
+    def _put(self, memory: Memory, document: Document, vector: scoring.Floats | None) -> None:
+        terms, sounds = " ".join(document.terms), " ".join(document.sounds)
+        values = (
+            memory.id, next_seq(self._db), memory.model_dump_json(), memory.status, memory.person, memory.kind,
+            memory.use_count, -memory.importance, -touched_ms(memory), len(document.terms), terms, sounds,
+        )  # fmt: skip
+        (slot,) = self._db.execute(_UPSERT, values).fetchone()
+        self._db.execute("DELETE FROM words WHERE rowid = ?", [slot])
+        self._db.execute("INSERT INTO words (rowid, terms, sounds) VALUES (?, ?, ?)", [slot, terms, sounds])
+        self._db.execute("DELETE FROM vectors WHERE slot = ?", [slot])
+        if vector is not None and self._embedder:
+            self._db.execute("INSERT INTO vectors VALUES (?, ?, ?)", [slot, self._embedder.id, vector.tobytes()])
+
+    def erase(self, ids: Sequence[str]) -> None:
+        """Remove memories, and overwrite where they stood."""
+        with transaction(self._db):
+            gone = self._erase(ids)
+            if gone:
+                # Deleted words stay in old segments of the full-text index until these are merged.
+                self._db.execute("INSERT INTO words (words) VALUES ('optimize')")
+        if gone:
+            busy = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            if busy:
+                logger.warning("a reader is busy: what was erased leaves the write-ahead file a little later")
+
+    def _erase(self, ids: Sequence[str]) -> int:
+        gone = 0
+        for key in ids:
+            row = self._db.execute("DELETE FROM memories WHERE id = ? RETURNING slot", [key]).fetchone()
+            if row:
+                gone += 1
+                self._db.execute("DELETE FROM words WHERE rowid = ?", row)
+                self._db.execute("DELETE FROM vectors WHERE slot = ?", row)
+                self._db.execute("INSERT INTO erased VALUES (?, ?)", [next_seq(self._db), row[0]])
+            self._db.execute("DELETE FROM feedback WHERE memory_id = ?", [key])
+        return gone
+
+    def feedback(self, event: Feedback) -> None:
+        """Keep an event, once."""
+        values = [event.id, event.memory_id, event.ref.query_id, event.position, event.at.isoformat()]
+        with transaction(self._db):
+            self._db.execute("INSERT OR IGNORE INTO feedback VALUES (?, ?, ?, ?, ?)", values)
+
+    def lacking(self, limit: int) -> list[tuple[int, int, Memory]]:
+        """Slot, change number and memory of some that have no vector of this embedder."""
+        if self._embedder is None:
+            return []
+        rows = self._db.execute(
+            "SELECT slot, seq, body FROM memories m WHERE NOT EXISTS "
+            "(SELECT 1 FROM vectors v WHERE v.slot = m.slot AND v.embedder = ?) LIMIT ?",
+            [self._embedder.id, limit],
+        ).fetchall()
+        return [(slot, seq, Memory.model_validate_json(body)) for slot, seq, body in rows]
+
+    def add_vectors(self, rows: Sequence[tuple[int, int, Memory]], vectors: Vectors) -> None:
+        """Vectors for memories as they were read; one that changed meanwhile is left for the next round."""
+        if self._embedder is None:
+            return
+        with transaction(self._db):
+            for (slot, seq, _), vector in zip(rows, vectors, strict=True):
+                changed = self._db.execute(
+                    "UPDATE memories SET seq = ? WHERE slot = ? AND seq = ?", [next_seq(self._db), slot, seq]
+                ).rowcount
+                if changed:
+                    self._db.execute(
+                        "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", [slot, self._embedder.id, vector.tobytes()]
+                    )
+
+    def drop_other_vectors(self) -> None:
+        """Vectors of earlier embedders are of no use once all memories have this one's."""
+        if self._embedder:
+            with transaction(self._db):
+                self._db.execute("DELETE FROM vectors WHERE embedder <> ?", [self._embedder.id])
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    def _embed(self, memories: Sequence[Memory]) -> Vectors | None:
+        if self._embedder is None or not memories:
+            return None
+        try:
+            return self._embedder.embed([scoring.passage(memory) for memory in memories], "passage")
+        except IndexFailure as error:
+            logger.warning("stored without vectors (%s); they are filled in later", error.code)
+            return None
+
+
+def check(db: sqlite3.Connection) -> list[str]:
+    """What is wrong with a database file; empty where all is well."""
+    problems = [str(row[0]) for row in db.execute("PRAGMA integrity_check(10)") if row[0] != "ok"]
+    try:
+        db.execute("INSERT INTO words (words) VALUES ('integrity-check')")
+    except sqlite3.DatabaseError as error:
+        problems.append(f"full-text index: {error}")
+    (missing,) = db.execute("SELECT count(*) FROM memories WHERE slot NOT IN (SELECT rowid FROM words)").fetchone()
+    if missing:
+        problems.append(f"{missing} memories are not in the full-text index")
+    return problems
