@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -85,6 +86,22 @@ class InProcessIndex:
         """Hold these memories and no others."""
         await self.erase(list(self._memories))
         await self.put(memories)
+
+    async def stats(self) -> dict[str, object]:
+        """Counts for a person: memories by status and kind, feedback."""
+        memories = self._memories.values()
+        return {
+            "status": dict(Counter(str(memory.status) for memory in memories)),
+            "kind": dict(Counter(str(memory.kind) for memory in memories if memory.status is Status.ACTIVE)),
+            "feedback": len(self.events),
+            "embedder": self._embedder.id if self._embedder else "",
+        }
+
+    async def start(self) -> None:
+        """Nothing to open."""
+
+    async def ready(self) -> None:
+        """Always ready."""
 
     async def aclose(self) -> None:
         """See `haru.ports.MemoryIndex.aclose`."""

