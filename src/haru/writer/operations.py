@@ -36,10 +36,22 @@ _TAKEN_BACK = re.compile(
     re.IGNORECASE,
 )
 _KINDS = {
-    "hobby": Kind.INTEREST, "hobbyhorse": Kind.INTEREST, "like": Kind.PREFERENCE, "dislike": Kind.PREFERENCE, "people": Kind.PERSON, "relationship": Kind.PERSON,
-    "family": Kind.PERSON, "date": Kind.EVENT, "appointment": Kind.PLAN, "todo": Kind.PLAN, "task": Kind.PROJECT,
-    "goal": Kind.PLAN, "lookup": Kind.FINDING, "search": Kind.FINDING,
-}  # fmt: skip
+    "hobby": Kind.INTEREST,
+    "hobbyhorse": Kind.INTEREST,
+    "like": Kind.PREFERENCE,
+    "dislike": Kind.PREFERENCE,
+    "people": Kind.PERSON,
+    "relationship": Kind.PERSON,
+    "family": Kind.PERSON,
+    "date": Kind.EVENT,
+    "appointment": Kind.PLAN,
+    "goal": Kind.PLAN,
+    "todo": Kind.PLAN,
+    "task": Kind.PROJECT,
+    "lookup": Kind.FINDING,
+    "search": Kind.FINDING,
+}
+"""What models write instead of the kinds they were given."""
 
 
 class Dropped(Exception):

@@ -28,19 +28,20 @@ is worth knowing in weeks or months. Answer with one JSON object and nothing els
 {{"add": [...], "update": [...], "retire": [...], "relevant": [...]}}
 
 add: new memories, each {{"text", "subject", "kind", "tags", "importance"}}.
-- text: one short sentence in the third person that stands alone ("The user …"), at most {MAX_TEXT_CHARS} characters, in the
-  language that the person speaks. Names, numbers and accents exactly as said.
+- text: one short sentence in the third person that stands alone ("The user …"), at most {MAX_TEXT_CHARS} characters,
+  in the language that the person speaks. Names, numbers and accents exactly as said.
 - Say when: where a fact belongs to a day, write the full date, worked out from the date of the turn. Never write
   tomorrow, next week or last Friday. Begin projects, interests and findings with "As of <date>,".
 - subject: two or three words that the sentence is about. Never "user".
 - kind: one of {", ".join(Kind)}.
 - tags: one to four words that somebody might search for.
 - importance: 5 name, family, health; 4 dates, plans, active projects; 3 likings and interests; 2 findings; 1 trivia.
-- A question reveals an interest: what somebody asks you to look up is worth noting, with the finding that was reported.
+- A question reveals an interest: what somebody asks you to look up is worth noting, with the finding that was
+  reported.
 
-update: known memories that are now different, each {{"id", "text"}}, with the whole new sentence. Prefer an update to adding
-a second memory about the same thing. retire: known memories that are no longer true, each {{"id", "reason"}}. If a fact
-changed, update it; don't only retire it. relevant: ids of the known memories that helped in these replies.
+update: known memories that are now different, each {{"id", "text"}}, with the whole new sentence. Prefer an update to
+adding a second memory about the same thing. retire: known memories that are no longer true, each {{"id", "reason"}}.
+If a fact changed, update it; don't only retire it. relevant: ids of the known memories that helped in these replies.
 Use only ids that are listed.
 
 Keep out:
