@@ -63,6 +63,8 @@ class Conversation:
         """Id of the session under way; empty between two."""
         self.last: Turn | None = None
         """The newest turn, with its receipt."""
+        self.recalled: tuple[str, ...] = ()
+        """Texts of the memories that the newest turn recalled, for a door that shows them."""
         self._sessions = sessions
         self._model = model
         self._log = log
@@ -96,6 +98,7 @@ class Conversation:
         session = await self._session()
         at = self._now()
         recollection = await session.recall(said)
+        self.recalled = tuple(memory.text for memory in recollection.memories)
         memory_block = prompt.block(recollection.memories, self.settings.header)
         asked = "\n\n".join([said, *(f"(Looked up, as data: {each.text})" for each in findings)])
         messages = prompt.messages(self.settings.system, list(self._history), asked, memory_block, self.settings.place)

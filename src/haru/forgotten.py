@@ -65,6 +65,10 @@ class Forgotten:
             for stone in self._all()
         )
 
+    def covers(self, memory: Memory) -> bool:
+        """Whether a memory is one that was forgotten, under whatever id. One learned or written later is not."""
+        return memory.id in self.ids() or self.blocks(memory.text, said_at=memory.created_at)
+
     def ids(self) -> set[str]:
         """Ids of all that was forgotten."""
         return {stone.id for stone in self._all()}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import cast
 
 from haru import words
 from haru.chatlog import Redaction, Turn, log_files
@@ -15,7 +17,7 @@ from haru.chatlog import parse as parse_turn
 from haru.errors import HaruError, RecordError
 from haru.forgotten import Forgotten
 from haru.journal import Change, Entry, Journal, Verb
-from haru.lines import Line, LineFile
+from haru.lines import Line, LineFile, decode
 from haru.memory import HOUSEHOLD, Kind, Memory, Status
 from haru.ports import Filters, Hits, MemoryIndex
 
@@ -101,7 +103,7 @@ class Review:
             NoSuchMemory: there is none.
         """
         memory = await self.get(key)
-        wanted = {turn for each in memory.evidence for turn in each.turns}
+        wanted = _turns_of(memory)
 
         def look() -> Explanation:
             said: list[Turn] = []
@@ -164,28 +166,39 @@ class Review:
         return await self._change(key, "restore", "restored by hand", status=Status.ACTIVE)
 
     async def take(self, memories: Sequence[Memory]) -> int:
-        """Take memories in from an export; one that is there already is replaced. Returns how many."""
-        await self._commit(list(memories), "import", "imported")
-        return len(memories)
+        """Take memories in from an export; one that is there already is replaced. Returns how many were taken.
+
+        What was forgotten since it was exported is left out.
+        """
+        taken = await asyncio.to_thread(lambda: [each for each in memories if not self._forgotten.covers(each)])
+        if taken:
+            await self._commit(taken, "import", "imported")
+        return len(taken)
 
     async def forget(self, key: str) -> tuple[Memory, int]:
         """Remove a memory for good: index, journal, and the turns of the log that it rests on or that recite it.
 
-        The tombstone comes first: whatever is interrupted afterwards, it will not come back, and doing it again
-        finishes it.
+        Memories that rest on the same turns stay, without the words of those turns. The tombstone comes first, the
+        index last: whatever is interrupted, it will not come back, and doing it again finishes it.
 
         Returns:
             The memory, and how many turns lost their words.
+
+        Raises:
+            NoSuchMemory: there is none.
+            IndexFailure: the words are gone from all files but the index; that follows when it answers again.
         """
         memory = await self.get(key)
         async with self._journal.changing(self._index) as changes:
             now = self._now()
+            beside = [_unquoted(each, memory) async for each in self.all() if _shares_turn(each, memory)]
             await asyncio.to_thread(self._forgotten.add, memory, now)
-            await changes.commit(
-                Entry(at=now, by=self._door, erased=(memory.id,), changes=(Change(verb="forget", id=memory.id),))
-            )
-            await asyncio.to_thread(self._wipe_journal, memory.id)
             wiped = await asyncio.to_thread(self._wipe_log, memory, now)
+            await asyncio.to_thread(self._wipe_journal, memory)
+            change = Change(verb="forget", id=memory.id)
+            await changes.commit(
+                Entry(at=now, by=self._door, puts=tuple(beside), erased=(memory.id,), changes=(change,))
+            )
         return memory, wiped
 
     async def _change(self, key: str, verb: Verb, reason: str, **fields: object) -> Memory:
@@ -202,34 +215,72 @@ class Review:
         async with self._journal.changing(self._index) as changes:
             await changes.commit(Entry(at=self._now(), by=self._door, puts=tuple(memories), changes=made))
 
-    def _wipe_journal(self, key: str) -> None:
-        """Overwrite every entry that holds the memory's text."""
+    def _wipe_journal(self, gone: Memory) -> None:
+        """Overwrite every entry that holds the memory's text, or the words of a turn that it rests on."""
         file = LineFile(self._journal.path)
         for line, record in list(self._journal.read()):
-            if isinstance(record, Entry) and any(memory.id == key for memory in record.puts):
-                kept = record.model_copy(update={"puts": tuple(each for each in record.puts if each.id != key)})
-                file.overwrite(line, kept.model_dump_json().encode())
+            if isinstance(record, Entry) and any(
+                gone.id == each.id or _shares_turn(each, gone) for each in record.puts
+            ):
+                left = {
+                    **decode(line),
+                    "puts": [
+                        _unquoted(each, gone).model_dump(mode="json") for each in record.puts if each.id != gone.id
+                    ],
+                    "changes": [
+                        {**each.model_dump(), **({"reason": ""} if each.id == gone.id else {})}
+                        for each in record.changes
+                    ],
+                }
+                file.overwrite(line, _encoded(left))
 
     def _wipe_log(self, memory: Memory, now: datetime) -> int:
         """Overwrite the words of turns that a memory rests on, and of those that recite it."""
-        rests_on = {turn for each in memory.evidence for turn in each.turns}
+        rests_on = _turns_of(memory)
         telling = set(words.terms(memory.text))
         wiped: dict[Path, list[Redaction]] = {}
         for path, line, turn in list(turns(self._log)):
             came_up = turn.receipt and any(each.id == memory.id for each in turn.receipt.recalled)
             told = set(words.terms(f"{turn.said} {turn.reply}"))
             if turn.id in rests_on or (came_up and 2 * len(told & telling) >= len(telling)):
-                LineFile(path).overwrite(line, without_words(turn).model_dump_json(exclude_none=True).encode())
+                LineFile(path).overwrite(line, _encoded(without_words(decode(line))))
                 wiped.setdefault(path, []).append(Redaction(session=turn.session, turn=turn.id, at=now))
         for path, redactions in wiped.items():
             LineFile(path).append([each.model_dump_json().encode() for each in redactions])
         return sum(len(redactions) for redactions in wiped.values())
 
 
-def without_words(turn: Turn) -> Turn:
-    """A turn of which only the fact is left that it took place."""
-    receipt = turn.receipt.model_copy(update={"query": ""}) if turn.receipt else None
-    return turn.model_copy(update={"said": "", "reply": "", "spoken": None, "findings": (), "receipt": receipt})
+def without_words(turn: Mapping[str, object]) -> dict[str, object]:
+    """A turn's record of which only the fact is left that it took place. Never longer than it was."""
+    left = {key: value for key, value in turn.items() if key not in {"findings", "receipt"}}
+    left |= {key: "" for key in ("said", "reply", "spoken") if key in left}
+    receipt = turn.get("receipt")
+    if isinstance(receipt, Mapping):
+        left["receipt"] = {key: value for key, value in cast("Mapping[str, object]", receipt).items() if key != "query"}
+    return left
+
+
+def _encoded(record: Mapping[str, object]) -> bytes:
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _turns_of(memory: Memory) -> set[str]:
+    return {turn for each in memory.evidence for turn in each.turns}
+
+
+def _shares_turn(memory: Memory, other: Memory) -> bool:
+    return memory.id != other.id and bool(_turns_of(memory) & _turns_of(other))
+
+
+def _unquoted(memory: Memory, gone: Memory) -> Memory:
+    """A memory without its quotes from turns that a forgotten one rests on too: they may hold its words."""
+    if not _shares_turn(memory, gone):
+        return memory
+    shared = _turns_of(gone)
+    evidence = tuple(
+        each.model_copy(update={"quote": ""}) if shared & set(each.turns) else each for each in memory.evidence
+    )
+    return memory.model_copy(update={"evidence": evidence})
 
 
 def turns(log: Path) -> Iterator[tuple[Path, Line, Turn]]:

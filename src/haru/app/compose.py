@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -13,6 +14,7 @@ from haru.app.settings import Settings
 from haru.chatlog import ChatLog
 from haru.conversation import SYSTEM, Conversation, ConversationSettings
 from haru.errors import ExtraMissing, SettingsError
+from haru.forgotten import Forgotten
 from haru.journal import Journal
 from haru.ports import ChatModel, Embedder
 from haru.recall.desk import RecallSettings
@@ -21,6 +23,9 @@ from haru.recall.sessions import Sessions
 if TYPE_CHECKING:
     from haru.index.inprocess import InProcessIndex
     from haru.index.sqlite import SqliteIndex
+    from haru.writer.batch import Extractor
+    from haru.writer.polarity import Similar
+    from haru.writer.worker import Writer
 
     Index = SqliteIndex | InProcessIndex
 
@@ -157,6 +162,73 @@ def uses_rules(settings: Settings) -> bool:
     return chosen == "rules" or (chosen == "auto" and not settings.llm.url and not settings.llm.path)
 
 
+def extractor_name(settings: Settings) -> str:
+    """What extracts, for people."""
+    return "careful rules, English only" if uses_rules(settings) else f"model {settings.llm.model or settings.llm.path}"
+
+
+@asynccontextmanager
+async def writer(
+    settings: Settings, *, log: Path | None = None, forgotten: Path | None = None
+) -> AsyncGenerator[Writer]:
+    """A writer on running parts, over the home's own log and tombstones unless others are given.
+
+    Hold its lock (`haru.writer.worker.alone`) around it.
+    """
+    from haru.writer.due import DueRule
+    from haru.writer.worker import Writer, WriterSettings
+
+    home, part = Home(settings.home), settings.writer
+    async with AsyncExitStack() as stack:
+        memories = await stack.enter_async_context(opened_index(settings, maintain=True))
+        extractor = _extractor(settings, stack)
+        yield Writer(
+            log or home.log,
+            journal(settings),
+            memories,
+            extractor,
+            WriterSettings(
+                rule=DueRule(part.quiet_s, part.due_turns, part.context_turns),
+                poll_s=part.poll_s,
+                related=part.related,
+                prompt_chars=part.prompt_chars,
+            ),
+            forgotten=Forgotten(forgotten or home.forgotten),
+        )
+
+
+def _extractor(settings: Settings, stack: AsyncExitStack) -> Extractor:
+    part = settings.writer
+    similar = _similarity(settings)
+    if uses_rules(settings):
+        from haru.writer.rules import RulesExtractor
+
+        return RulesExtractor(max_operations=part.max_operations, similar=similar)
+    from haru.writer.extract import ModelExtractor
+
+    chosen = model(settings)
+    stack.push_async_callback(chosen.aclose)
+    return ModelExtractor(
+        chosen,
+        max_operations=part.max_operations,
+        prompt_chars=part.prompt_chars,
+        timeout_s=part.timeout_s,
+        similar=similar,
+    )
+
+
+def _similarity(settings: Settings) -> Similar | None:
+    measure = at_hand(settings)
+    if measure is None:
+        return None
+
+    def similar(one: str, other: str) -> float:
+        first, second = measure.embed([one, other], "passage")
+        return float(first @ second)
+
+    return similar
+
+
 def log(settings: Settings) -> ChatLog:
     """The chat log."""
     return ChatLog(Home(settings.home).log, sync=settings.log.sync)
@@ -190,9 +262,18 @@ async def conversing(settings: Settings, *, door: str) -> AsyncGenerator[tuple[C
         stack.push_async_callback(written.aclose)
         speaking = model(settings)
         stack.push_async_callback(speaking.aclose)
+        await asyncio.gather(memories.warm(), _loaded(speaking))
         conversation = Conversation(sessions, speaking, written, conversation_settings(settings, door))
         stack.push_async_callback(conversation.aclose)
         yield conversation, sessions
+
+
+async def _loaded(part: ChatModel) -> None:
+    """Have the embedded model in memory before the first words; a service loads its own."""
+    from haru.llm.local import LocalModel
+
+    if isinstance(part, LocalModel):
+        await part.start()
 
 
 def recall_settings(settings: Settings) -> RecallSettings:

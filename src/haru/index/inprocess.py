@@ -103,6 +103,10 @@ class InProcessIndex:
     async def ready(self) -> None:
         """Always ready."""
 
+    async def warm(self) -> None:
+        """Have the embedder loaded."""
+        await self._embed(["dog"], "query")
+
     async def aclose(self) -> None:
         """See `haru.ports.MemoryIndex.aclose`."""
 

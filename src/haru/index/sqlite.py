@@ -61,6 +61,15 @@ class SqliteIndex:
         if building:
             await asyncio.wrap_future(building)
 
+    async def warm(self) -> None:
+        """Have everything loaded that the first question needs, so that it is as fast as the next one.
+
+        Raises:
+            IndexFailure: the file or the embedder cannot be used.
+        """
+        await self.ready()
+        await self._read(lambda _: self._question("dog", ACTIVE))
+
     async def search(
         self, query: str, *, size: int = 10, filters: Filters = ACTIVE, customer_id: str = HOUSEHOLD
     ) -> Hits:
