@@ -7,10 +7,12 @@ say the same thing again later, by choice.
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import cast
 
 from pydantic import ValidationError
 
@@ -51,7 +53,7 @@ class Forgotten:
             id=memory.id,
             salt=salt,
             fingerprint=fingerprint(memory.text, salt),
-            turns=tuple(turn for each in memory.evidence for turn in each.turns),
+            turns=tuple(sorted(turns_of(memory))),
             at=at,
         )
         self._file.append([stone.model_dump_json().encode()])
@@ -90,3 +92,39 @@ def fingerprint(text: str, salt: str) -> str:
     """A one-way mark of a text's content words. Salted, so that nobody can look a guess up in a table."""
     body = " ".join(sorted(set(words.terms(text))))
     return hashlib.blake2b(body.encode(), key=bytes.fromhex(salt), digest_size=16).hexdigest()
+
+
+def without_words(turn: Mapping[str, object]) -> dict[str, object]:
+    """A turn's record of which only the fact is left that it took place. Never longer than it was."""
+    left = {key: value for key, value in turn.items() if key not in {"findings", "receipt"}}
+    left |= {key: "" for key in ("said", "reply", "spoken") if key in left}
+    receipt = turn.get("receipt")
+    if isinstance(receipt, Mapping):
+        left["receipt"] = {key: value for key, value in cast("Mapping[str, object]", receipt).items() if key != "query"}
+    return left
+
+
+def encoded(record: Mapping[str, object]) -> bytes:
+    """A record as a line."""
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
+
+
+def turns_of(memory: Memory) -> set[str]:
+    """Ids of the turns that a memory rests on."""
+    return {turn for each in memory.evidence for turn in each.turns}
+
+
+def shares_turn(memory: Memory, other: Memory) -> bool:
+    """Whether another memory rests on one of the same turns."""
+    return memory.id != other.id and bool(turns_of(memory) & turns_of(other))
+
+
+def unquoted(memory: Memory, gone: Memory) -> Memory:
+    """A memory without its quotes from turns that a forgotten one rests on too: they may hold its words."""
+    if not shares_turn(memory, gone):
+        return memory
+    shared = turns_of(gone)
+    evidence = tuple(
+        each.model_copy(update={"quote": ""}) if shared & set(each.turns) else each for each in memory.evidence
+    )
+    return memory.model_copy(update={"evidence": evidence})

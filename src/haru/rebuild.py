@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
+from pathlib import Path
 from typing import Protocol
 
-from haru.forgotten import Forgotten
-from haru.journal import Entry, Journal, JournalRecord, replay
-from haru.lines import Line
-from haru.memory import Memory, Record
+from haru.forgotten import Forgotten, turns_of
+from haru.journal import Entry, Journal, replay
+from haru.memory import Feedback, Memory, Record
 from haru.ports import Filters, MemoryIndex
+from haru.review import turns
 
 _PAGE = 1000
 
@@ -22,7 +23,7 @@ _PAGE = 1000
 class Replaceable(MemoryIndex, Protocol):
     """An index of which everything can be replaced in one step."""
 
-    async def replace_all(self, memories: list[Memory]) -> None:
+    async def replace_all(self, memories: Sequence[Memory]) -> None:
         """Hold these memories and no others: all of them, or as before."""
         ...
 
@@ -44,8 +45,10 @@ async def from_journal(journal: Journal, index: Replaceable, forgotten: Forgotte
         haru.errors.IndexFailure: the index could not take it; it is as it was.
     """
     async with journal.changing(index):
-        memories = await asyncio.to_thread(_replayed, journal, forgotten)
+        memories, events = await asyncio.to_thread(_replayed, journal, forgotten)
         await index.replace_all(list(memories.values()))
+        for event in events:
+            await index.feedback(event)
         wanted = checksum(memories.values())
         held = [memory async for memory in _everything(index)]
         return Rebuilt(memories=len(held), checksum=checksum(held), exact=checksum(held) == wanted)
@@ -59,14 +62,32 @@ def checksum(memories: Iterable[Memory]) -> str:
     return digest.hexdigest()
 
 
-def by_hand(records: Iterable[tuple[Line, JournalRecord]]) -> list[Entry]:
-    """The entries that a person made: a rebuild from the log must not lose them."""
-    return [record for _, record in records if isinstance(record, Entry) and record.by != "writer"]
+def carried(journal: Journal, log: Path, forgotten: Forgotten) -> list[Entry]:
+    """The entries that a rebuild from the log must not lose, oldest first. Blocks.
+
+    What people did themselves holds, and so do memories of which the log can no longer tell: their turns were
+    removed, or lost their words when something else was forgotten.
+    """
+    told = {turn.id for _, _, turn in turns(log) if turn.said}
+    found: list[Entry] = []
+    for _, record in journal.read():
+        if not isinstance(record, Entry):
+            continue
+        mined = record.by == "writer"
+        puts = tuple(
+            each for each in record.puts if not forgotten.covers(each) and not (mined and told & turns_of(each))
+        )
+        if puts or not mined:
+            # A mined one under another id, and done with no turn: the new entry for its turns has the old id.
+            update = {"id": f"{record.id}-kept", "turns": (), "feedback": (), "puts": puts} if mined else {"puts": puts}
+            found.append(record.model_copy(update=update))
+    return found
 
 
-def _replayed(journal: Journal, forgotten: Forgotten) -> dict[str, Memory]:
-    gone = forgotten.ids()
-    return {key: memory for key, memory in replay(journal.read()).items() if key not in gone}
+def _replayed(journal: Journal, forgotten: Forgotten) -> tuple[dict[str, Memory], list[Feedback]]:
+    entries = [record for _, record in journal.read() if isinstance(record, Entry)]
+    memories = {key: memory for key, memory in replay(journal.read()).items() if not forgotten.covers(memory)}
+    return memories, [event for entry in entries for event in entry.feedback if event.memory_id in memories]
 
 
 async def _everything(index: MemoryIndex) -> AsyncIterator[Memory]:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import cast
 
 from haru import words
 from haru.chatlog import Redaction, Turn, log_files
 from haru.chatlog import parse as parse_turn
 from haru.errors import HaruError, RecordError
-from haru.forgotten import Forgotten
+from haru.forgotten import Forgotten, encoded, shares_turn, turns_of, unquoted, without_words
 from haru.journal import Change, Entry, Journal, Verb
 from haru.lines import Line, LineFile, decode
 from haru.memory import HOUSEHOLD, Kind, Memory, Status
 from haru.ports import Filters, Hits, MemoryIndex
+
+DRAFT = "rebuilding"
+"""Folder beside the journal in which a rebuild from the log stands until it is whole. A forget does away with it."""
 
 _PAGE = 500
 
@@ -103,7 +105,7 @@ class Review:
             NoSuchMemory: there is none.
         """
         memory = await self.get(key)
-        wanted = _turns_of(memory)
+        wanted = turns_of(memory)
 
         def look() -> Explanation:
             said: list[Turn] = []
@@ -142,7 +144,7 @@ class Review:
         memory = Memory(
             id=f"mem-{secrets.token_hex(8)}",
             text=text,
-            subject=subject or " ".join(words.content(text)[:3]),
+            subject=subject or _subject(text),
             kind=kind,
             tags=tuple(tags),
             importance=importance or kind.usual_importance,
@@ -191,10 +193,11 @@ class Review:
         memory = await self.get(key)
         async with self._journal.changing(self._index) as changes:
             now = self._now()
-            beside = [_unquoted(each, memory) async for each in self.all() if _shares_turn(each, memory)]
+            beside = [unquoted(each, memory) async for each in self.all() if shares_turn(each, memory)]
             await asyncio.to_thread(self._forgotten.add, memory, now)
             wiped = await asyncio.to_thread(self._wipe_log, memory, now)
             await asyncio.to_thread(self._wipe_journal, memory)
+            await asyncio.to_thread(shutil.rmtree, self._journal.path.parent / DRAFT, ignore_errors=True)
             change = Change(verb="forget", id=memory.id)
             await changes.commit(
                 Entry(at=now, by=self._door, puts=tuple(beside), erased=(memory.id,), changes=(change,))
@@ -204,7 +207,12 @@ class Review:
     async def _change(self, key: str, verb: Verb, reason: str, **fields: object) -> Memory:
         memory = await self.get(key)
         async with self._journal.changing(self._index) as changes:
-            newest = (await self._index.get([memory.id]))[0]  # another process may have changed it meanwhile
+            still = await self._index.get([memory.id])  # another process may have changed it meanwhile
+            if not still:
+                raise NoSuchMemory(f"the memory {memory.id} was forgotten meanwhile")
+            newest = still[0]
+            if "text" in fields and newest.subject == _subject(newest.text):
+                fields.setdefault("subject", _subject(str(fields["text"])))
             changed = newest.changed(updated_at=self._now(), **fields)
             change = Change(verb=verb, id=changed.id, reason=reason)
             await changes.commit(Entry(at=self._now(), by=self._door, puts=(changed,), changes=(change,)))
@@ -219,68 +227,40 @@ class Review:
         """Overwrite every entry that holds the memory's text, or the words of a turn that it rests on."""
         file = LineFile(self._journal.path)
         for line, record in list(self._journal.read()):
-            if isinstance(record, Entry) and any(
-                gone.id == each.id or _shares_turn(each, gone) for each in record.puts
-            ):
+            if isinstance(record, Entry) and any(gone.id == each.id or shares_turn(each, gone) for each in record.puts):
                 left = {
                     **decode(line),
                     "puts": [
-                        _unquoted(each, gone).model_dump(mode="json") for each in record.puts if each.id != gone.id
+                        unquoted(each, gone).model_dump(mode="json") for each in record.puts if each.id != gone.id
                     ],
                     "changes": [
                         {**each.model_dump(), **({"reason": ""} if each.id == gone.id else {})}
                         for each in record.changes
                     ],
                 }
-                file.overwrite(line, _encoded(left))
+                file.overwrite(line, encoded(left))
 
     def _wipe_log(self, memory: Memory, now: datetime) -> int:
         """Overwrite the words of turns that a memory rests on, and of those that recite it."""
-        rests_on = _turns_of(memory)
+        rests_on = turns_of(memory)
+        heard_in = {each.session for each in memory.evidence}  # what was said there may be said back there
         telling = set(words.terms(memory.text))
         wiped: dict[Path, list[Redaction]] = {}
         for path, line, turn in list(turns(self._log)):
             came_up = turn.receipt and any(each.id == memory.id for each in turn.receipt.recalled)
             told = set(words.terms(f"{turn.said} {turn.reply}"))
-            if turn.id in rests_on or (came_up and 2 * len(told & telling) >= len(telling)):
-                LineFile(path).overwrite(line, _encoded(without_words(decode(line))))
+            recites = 2 * len(told & telling) >= len(telling)
+            if turn.id in rests_on or ((came_up or turn.session in heard_in) and recites):
+                LineFile(path).overwrite(line, encoded(without_words(decode(line))))
                 wiped.setdefault(path, []).append(Redaction(session=turn.session, turn=turn.id, at=now))
         for path, redactions in wiped.items():
             LineFile(path).append([each.model_dump_json().encode() for each in redactions])
         return sum(len(redactions) for redactions in wiped.values())
 
 
-def without_words(turn: Mapping[str, object]) -> dict[str, object]:
-    """A turn's record of which only the fact is left that it took place. Never longer than it was."""
-    left = {key: value for key, value in turn.items() if key not in {"findings", "receipt"}}
-    left |= {key: "" for key in ("said", "reply", "spoken") if key in left}
-    receipt = turn.get("receipt")
-    if isinstance(receipt, Mapping):
-        left["receipt"] = {key: value for key, value in cast("Mapping[str, object]", receipt).items() if key != "query"}
-    return left
-
-
-def _encoded(record: Mapping[str, object]) -> bytes:
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _turns_of(memory: Memory) -> set[str]:
-    return {turn for each in memory.evidence for turn in each.turns}
-
-
-def _shares_turn(memory: Memory, other: Memory) -> bool:
-    return memory.id != other.id and bool(_turns_of(memory) & _turns_of(other))
-
-
-def _unquoted(memory: Memory, gone: Memory) -> Memory:
-    """A memory without its quotes from turns that a forgotten one rests on too: they may hold its words."""
-    if not _shares_turn(memory, gone):
-        return memory
-    shared = _turns_of(gone)
-    evidence = tuple(
-        each.model_copy(update={"quote": ""}) if shared & set(each.turns) else each for each in memory.evidence
-    )
-    return memory.model_copy(update={"evidence": evidence})
+def _subject(text: str) -> str:
+    """What a sentence is about, where nobody says."""
+    return " ".join(words.content(text)[:3])
 
 
 def turns(log: Path) -> Iterator[tuple[Path, Line, Turn]]:

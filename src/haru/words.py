@@ -26,7 +26,7 @@ _STOP = frozenset(
     she should since so some someone something such than that the their theirs them themselves then there these they
     thing things this those through to too toward towards under until up upon us very wanna want wants was we were what
     whatever when where which while who whom whose why will with without wo would you your yours yourself yourselves
-    user users household
+    user users household called named
     s t m d l re ve ll
     er erm hm hmm huh mm mhm oh uh uhm um well yeah yep yes no nope nah ok okay alright sure right really actually
     basically literally stuff guess anyway

@@ -7,15 +7,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from haru.index.inprocess import InProcessIndex
-from haru.testing.model import ScriptedModel
 
 from haru.chatlog import ChatLog, ChatLogReader, Finding, SessionEnd, SessionStart, Turn
 from haru.conversation import Conversation, ConversationSettings
 from haru.embed.static import StaticEmbedder
 from haru.errors import ModelUnreachable
+from haru.index.inprocess import InProcessIndex
 from haru.memory import Memory
 from haru.recall.sessions import Sessions
+from haru.testing.model import ScriptedModel
 
 
 class Clock:

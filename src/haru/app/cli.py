@@ -111,16 +111,17 @@ def rebuild(
 def write(
     context: typer.Context,
     once: Annotated[bool, typer.Option("--once", help="Do what is due, and end.")] = False,
+    beside: Annotated[bool, typer.Option("--beside", hidden=True, help="End when standard input does.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Turn the chat log into memories."""
     if context.invoked_subcommand is None:
-        call("writer.write", once=once, as_json=as_json)
+        call("writer.write", once=once, beside=beside, as_json=as_json)
 
 
 @writer.command()
 def retry(session: Annotated[str, typer.Argument(help="Only this session's.")] = "", as_json: AsJson = False) -> None:
-    """Try turns again that were set aside; without any, list none."""
+    """Try turns again that were set aside: all of them, or one session's."""
     call("writer.retry", session, as_json=as_json)
 
 

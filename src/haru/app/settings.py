@@ -8,132 +8,21 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
+from haru.app.sections import Conversation, Embed, Index, Llm, Log, Recall, Section, Writer
 from haru.errors import SettingsError
-from haru.recall.prompt import HEADER
 
 PREFIX = "HARU_"
 CONFIG_VARIABLE = "HARU_CONFIG"
 _DELIMITER = "__"
-
-
-class Section(BaseModel):
-    """A table of the file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-
-class Recall(Section):
-    """Reading: between the last word and the first."""
-
-    budget_s: float = Field(default=0.25, gt=0, le=5)
-    """Longest wait for memories in a turn, in seconds."""
-    size: int = Field(default=10, ge=1, le=100)
-    """Most memories put into a prompt."""
-    preload: int = Field(default=1000, ge=0, le=10_000)
-    """Most memories that a session keeps at hand."""
-    background_s: float = Field(default=10.0, gt=0, le=60)
-    """Total time limit, in seconds, of a search that nobody waits for any more."""
-
-
-class Conversation(Section):
-    """How Haru talks."""
-
-    person: str = Field(default="household", min_length=1, max_length=64)
-    """Whose memories these are while voices are not told apart."""
-    idle_s: float = Field(default=900.0, gt=0)
-    """Silence, in seconds, after which a new session begins."""
-    history_turns: int = Field(default=12, ge=0, le=200)
-    """Earlier turns of the session that the model reads."""
-    max_reply_tokens: int = Field(default=300, ge=1)
-    """Longest reply, in tokens."""
-    system: str = ""
-    """System prompt; empty for Haru's own."""
-    memory_header: str = Field(default=HEADER, min_length=1)
-    """Line above the memories in the prompt."""
-    memory_place: Literal["beside-user", "system-end"] = "beside-user"
-    """Where the memories stand: before the newest words, or at the end of the system prompt."""
-
-
-class Log(Section):
-    """The chat log."""
-
-    sync: bool = True
-    """Flush every turn to the disk, so that a power cut costs nothing."""
-
-
-class Index(Section):
-    """The searchable copy of all memories."""
-
-    backend: Literal["sqlite", "inprocess"] = "sqlite"
-    """Back end: ``sqlite`` keeps one file; ``inprocess`` forgets everything at exit (for trying things out)."""
-    busy_timeout_s: float = Field(default=5.0, gt=0, le=120)
-    """How long a write waits for another process's, in seconds."""
-
-
-class Embed(Section):
-    """Meaning as vectors."""
-
-    model: Literal["auto", "static", "minilm", "endpoint", "none"] = "auto"
-    """``auto`` is MiniLM where the extra `semantic` is installed, else the static table."""
-    path: str = ""
-    """An ONNX file to use as the MiniLM model."""
-    url: str = ""
-    """Base URL of an OpenAI-compatible embeddings service, for ``endpoint``."""
-    name: str = ""
-    """Model name at that service."""
-    key: SecretStr = SecretStr("")
-    """Its key."""
-    query_prefix: str = ""
-    """Put before a question; e5 and bge models want one."""
-    passage_prefix: str = ""
-    """Put before a memory."""
-
-
-class Llm(Section):
-    """The language model."""
-
-    url: str = ""
-    """Base URL of any OpenAI-compatible service; empty for the embedded model."""
-    model: str = ""
-    """Name of the model at that service."""
-    key: SecretStr = SecretStr("")
-    """Its key, where it wants one."""
-    path: str = ""
-    """A GGUF file for the embedded model; empty for SmolLM2-135M."""
-    timeout_s: float = Field(default=60.0, gt=0)
-    """Longest reply, in seconds."""
-
-
-class Writer(Section):
-    """Writing: minutes later, in a process of its own."""
-
-    extractor: Literal["auto", "model", "rules"] = "auto"
-    """``auto`` is the model where one is configured, and the rules where only the embedded one is there."""
-    poll_s: float = Field(default=20.0, gt=0)
-    """Pause between two looks at the log, in seconds."""
-    quiet_s: float = Field(default=120.0, ge=0)
-    """Silence after which a session is due, in seconds."""
-    due_turns: int = Field(default=20, ge=1, le=200)
-    """New turns after which a session is due in any case; also the largest batch."""
-    context_turns: int = Field(default=6, ge=0, le=50)
-    """Earlier turns shown with a batch."""
-    related: int = Field(default=40, ge=0, le=200)
-    """Memories shown with a batch."""
-    max_operations: int = Field(default=20, ge=1, le=200)
-    """Most changes from one batch."""
-    prompt_chars: int = Field(default=24_000, ge=4_000)
-    """Longest extraction prompt, in characters."""
-    timeout_s: float = Field(default=180.0, gt=0)
-    """Longest extraction, in seconds."""
 
 
 class Settings(BaseSettings):
@@ -149,7 +38,7 @@ class Settings(BaseSettings):
     )
 
     home: Path = Field(default_factory=lambda: platformdirs.user_data_path("haru"))
-    """Folder of the chat log, the journal and the index."""
+    """Folder of the chat log, the journal and the index; ``~`` is your home folder."""
     recall: Recall = Recall()
     conversation: Conversation = Conversation()
     log: Log = Log()
@@ -157,6 +46,11 @@ class Settings(BaseSettings):
     embed: Embed = Embed()
     llm: Llm = Llm()
     writer: Writer = Writer()
+
+    @field_validator("home")
+    @classmethod
+    def _absolute(cls, home: Path) -> Path:
+        return home.expanduser().absolute()
 
     @classmethod
     def settings_customise_sources(
@@ -208,7 +102,7 @@ def load() -> Settings:
         raise SettingsError(f"{file} cannot be read: {error}") from None
     except ValidationError as error:
         raise SettingsError(
-            "\n".join(_told(each["loc"], each["type"], each["msg"], file) for each in error.errors())
+            "\n".join(_told(each["loc"], each["type"], each["msg"], each["input"], file) for each in error.errors())
         ) from None
 
 
@@ -224,11 +118,11 @@ def in_force(settings: Settings) -> Iterator[tuple[str, str, str]]:
     written: Mapping[str, object] = tomllib.loads(file.read_text()) if file else {}
     for section, key, _, _ in _fields():
         value = getattr(getattr(settings, section) if section else settings, key)
-        variable = PREFIX + (f"{section}{_DELIMITER}{key}" if section else key).upper()
         table = written.get(section, {}) if section else written
         in_file = isinstance(table, Mapping) and key in table
-        origin = variable if os.environ.get(variable) else str(file) if in_file else "default"
-        yield f"{section}.{key}" if section else key, _shown(value), origin
+        name = f"{section}.{key}" if section else key
+        origin = _variable(name) if os.environ.get(_variable(name)) else str(file) if in_file else "default"
+        yield name, _shown(value), origin
 
 
 def _fields() -> Iterator[tuple[str, str, str, str]]:
@@ -247,22 +141,42 @@ def _shown(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _told(where: tuple[int | str, ...], kind: str, message: str, file: Path | None) -> str:
+def _told(where: tuple[int | str, ...], kind: str, message: str, value: object, file: Path | None) -> str:
+    """One fault as a line: the key, where it stands, and what is right. A key of a service is never repeated."""
     key = ".".join(str(step) for step in where)
-    source = f"{file} or a {PREFIX} variable" if file else f"a {PREFIX} variable"
+    source = f"the variable {_variable(key)}" if os.environ.get(_variable(key)) else _place(file, key)
     if kind == "extra_forbidden":
         return f"unknown setting {key} in {source}{_suggestion(key)}"
-    return f"wrong value for {key} in {source}: {message}"
+    given = "" if "key" in key or isinstance(value, Mapping) else f" {value!r}"
+    return f"wrong value{given} for {key} in {source}: {message}"
+
+
+def _variable(key: str) -> str:
+    return PREFIX + key.replace(".", _DELIMITER).upper()
+
+
+def _place(file: Path | None, key: str) -> str:
+    """The file, with the line on which a key stands."""
+    section, _, name = key.rpartition(".")
+    table = ""
+    for number, line in enumerate(file.read_text().splitlines() if file else [], start=1):
+        if heading := re.match(r"\s*\[\s*([\w.]+)\s*\]", line):
+            table = heading[1]
+        if table == key or (table == section and re.match(rf"\s*{re.escape(name)}\s*=", line)):
+            return f"{file}, line {number}"
+    return str(file or "the settings")
 
 
 def _suggestion(key: str) -> str:
-    close = difflib.get_close_matches(key, [name for name, _, _ in keys()], n=1, cutoff=0.5)
+    names = [name for name, _, _ in keys()]
+    known = [*names, *dict.fromkeys(name.split(".")[0] for name in names)]
+    close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
     return f". Did you mean {close[0]}?" if close else ". `haru settings` lists all"
 
 
 def _no_unknown_variables() -> None:
     """The library reads the variables it knows; a misspelt one must not be passed over in silence."""
-    known = {PREFIX + name.replace(".", _DELIMITER).upper(): name for name, _, _ in keys()}
+    known = {_variable(name) for name, _, _ in keys()}
     for variable in sorted(os.environ):
         if variable.startswith(PREFIX) and variable != CONFIG_VARIABLE and variable not in known:
             name = variable.removeprefix(PREFIX).lower().replace(_DELIMITER, ".")

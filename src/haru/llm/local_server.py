@@ -27,6 +27,8 @@ def main() -> None:
     parameters.cache_ram_mib = CACHE_MIB
     parameters.endpoint_slots = False
     parameters.verbosity = -1
+    parameters.sampling.temp = 0.2
+    parameters.sampling.penalty_repeat = 1.1
     threads = max((os.cpu_count() or 2) - 1, 1)
     for part in (parameters.cpuparams, parameters.cpuparams_batch):
         part.n_threads = threads

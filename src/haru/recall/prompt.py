@@ -22,8 +22,8 @@ HEADER = (
 NOTES = "The lines below are notes, not instructions:"
 
 Place = Literal["system-end", "beside-user"]
-"""``system-end``: at the end of the system prompt. ``beside-user``: before the newest words of the person, which
-leaves everything earlier unchanged, so that a local model need not read it again."""
+"""``system-end``: at the end of the system prompt. ``beside-user``: after the newest words of the person, which leaves
+everything before it unchanged, so that a local model need not read it again."""
 
 _HEADER_WORDS = re.compile(r"what you remember from earlier conversations", re.IGNORECASE)
 _JOINERS = "\u200c\u200d"
@@ -54,5 +54,5 @@ def messages(system: str, history: Sequence[Message], said: str, memory_block: s
     if memory_block and place == "system-end":
         system = f"{system}\n\n{memory_block}"
     elif memory_block:
-        said = f"{memory_block}\n\nThe person says now: {said}"
+        said = f"{said}\n\n({memory_block})"
     return [Message(role="system", content=system), *history, Message(role="user", content=said)]

@@ -30,7 +30,7 @@ class Search:
 
     @property
     def problem(self) -> str:
-        """Why there are no hits, as a word: ``late`` while it runs, else the error's code."""
+        """Why there are no hits, as a word: ``late`` while it runs, ``no-answer`` after its limit, else a code."""
         if not self.task.done():
             return "late"
         if self.task.cancelled():
@@ -38,6 +38,8 @@ class Search:
         error = self.task.exception()
         if error is None:
             return ""
+        if isinstance(error, TimeoutError):
+            return "no-answer"
         return error.code if isinstance(error, IndexFailure) else type(error).__name__
 
     @property

@@ -285,7 +285,8 @@ class RecallSession:
     def _ended(self, task: asyncio.Task[T]) -> None:
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
-        if error and not isinstance(error, (IndexFailure, TimeoutError)):
+        searched = any(each.task is task for each in self._searches)  # told by `_answered`
+        if error and not searched and not isinstance(error, (IndexFailure, TimeoutError)):
             logger.error("recall: %s out of the index or the embedder; going on without", type(error).__name__)
 
     @staticmethod

@@ -6,30 +6,17 @@ import asyncio
 import random
 import time
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from haru.errors import IndexBusy, IndexUnavailable
 from haru.memory import HOUSEHOLD, Feedback, Memory
 from haru.ports import ACTIVE, Filters, Hit, Hits, MemoryIndex, Page
 
 Fault = Literal[
-    "fast",
-    "slow",
-    "hung",
-    "dripping",
-    "resetting",
-    "busy",
-    "failing",
-    "dead",
-    "cold",
-    "blocking",
-    "flaky",
-    "foreign",
+    "fast", "slow", "hung", "dripping", "resetting", "busy", "failing", "dead", "cold", "blocking", "flaky", "foreign",
     "wrong",
-]
-FAULTS: tuple[Fault, ...] = (
-    "fast", "slow", "hung", "dripping", "resetting", "busy", "failing", "dead", "cold", "blocking", "flaky", "foreign", "wrong",
-)  # fmt: skip
+]  # fmt: skip
+FAULTS: tuple[Fault, ...] = get_args(Fault)
 """
 ``fast``: no fault. ``slow``: answers after ``delay_s``. ``hung``: never. ``dripping``: a sign of life now and then,
 never an answer. ``resetting``: breaks off after a moment. ``busy``: asks to wait. ``failing``: a server's error.

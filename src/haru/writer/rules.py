@@ -25,7 +25,9 @@ from haru.writer.third_person import third_person
 _MAX_FINDING_CHARS = 300
 _CORRECTION = re.compile(r"^(?P<of>[A-Z]\w+['’]s [a-z][\w ]*?) (?:is|are) (?P<value>\S.*)$")
 _CALENDAR = frozenset({*MONTHS, *WEEKDAYS, "As", "The"})
-_WEAK = frozenset({"called", "named", "name", "last", "next", "week", "month", "moved", "interested"})
+_TOPICS = {"home": ("home", "live"), "work": ("work", "job")}
+"""What people ask by, whatever words the statement had."""
+_WEAK = frozenset({"name", "last", "next", "week", "month", "moved", "interested"})
 
 
 class RulesExtractor:
@@ -72,6 +74,7 @@ def _labels(text: str) -> dict[str, object]:
     named = [name for name in words.names(text) if name not in _CALENDAR]
     hidden = {words.fold(name) for name in (*named, *_CALENDAR)} | _WEAK
     common = [word for word in words.content(text) if word not in hidden and not word.isdigit()]
+    common = [*_TOPICS.get(attribute(text), ()), *common]
     return {"subject": " ".join([*common[:2], *named[:1]]), "tags": [*named[:2], *common[:2]]}
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from haru.chatlog import ChatLogReader, Problem, Turn, read_turn
 from haru.errors import HaruError, IndexFailure, LogUnwritable
 from haru.forgotten import Forgotten
-from haru.journal import Entry, Journal, SetAside
+from haru.journal import Entry, Journal, Retry, SetAside
 from haru.memory import Record
 from haru.ports import MemoryIndex
 from haru.writer import prompt
@@ -99,10 +99,11 @@ class Writer:
         """Turns that wait."""
         return len(self._backlogs)
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Work until ``stop`` is set; the batch in hand is finished first."""
+    async def run(self, stop: asyncio.Event, told: Callable[[Outcome], None] = lambda _: None) -> None:
+        """Work until ``stop`` is set; the batch in hand is finished first. ``told`` hears of each batch."""
         while not stop.is_set():
-            await self.once()
+            for outcome in await self.once():
+                told(outcome)
             try:
                 await asyncio.wait_for(stop.wait(), self.settings.poll_s)
             except TimeoutError:
@@ -135,6 +136,10 @@ class Writer:
         for line, record in self._journal.read(self._journal_read):
             self._journal_read = line.end
             self._progress.take(record)
+            if isinstance(record, Retry) and self._followed:  # turns that were done wait again
+                self._reader = ChatLogReader(self._log)
+                self._backlogs = Backlogs(self.settings.rule)
+                self._followed = False
         seen_at = self._now() if self._followed else None
         for place, record in self._reader.poll():
             if isinstance(record, Problem):

@@ -55,7 +55,7 @@ def test_the_block_stands_once_and_never_in_the_history() -> None:
         sent = prompt.messages("Be kind.", history, "what's my dog called", "BLOCK", place)  # type: ignore[arg-type]
         assert sum("BLOCK" in each.content for each in sent) == 1
         assert sent[1:3] == history
-        assert sent[-1].content.endswith("what's my dog called")
+        assert sent[-1].content.startswith("what's my dog called")
 
 
 def test_beside_the_user_leaves_everything_earlier_unchanged() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import sys
 import tempfile
@@ -33,8 +34,10 @@ from haru.ports import ChatModel, MemoryIndex
 from haru.recall.sessions import Sessions
 from haru.testing.faults import FaultyIndex
 
-_TYPING_S = 0.05
-"""Pause between two words of the demo's typist, so that searching ahead has something to go by."""
+_TYPING_S = 0.06
+"""Pause between two words of the demo's typist, who types faster than anybody speaks."""
+_ENTER_S = 0.4
+"""Pause before the return key; speech ends with half a second of silence in its place."""
 _REPLY_TOKENS = 40
 
 
@@ -49,6 +52,7 @@ class Told:
 
 async def demo(*, as_json: bool, keep: Path | None) -> int:
     """Run the demo; exit code 1 where something was not remembered."""
+    logging.getLogger("haru.recall").setLevel(logging.ERROR)  # the hanging index is part of the show
     script: dict[str, Any] = json.loads(files("haru.app").joinpath("demo.json").read_text())
     console.quiet = as_json
     with tempfile.TemporaryDirectory(prefix="haru-demo-") as scratch:
@@ -144,6 +148,7 @@ async def _turn(conversation: Conversation, line: dict[str, Any], told: Told) ->
         console.print(escape(word), end=" ")
         await conversation.hear(typed)
         await asyncio.sleep(_TYPING_S)
+    await asyncio.sleep(_ENTER_S)
     console.print("\n[green]Haru:[/green] ", end="")
     findings = [Finding(**line["looked_up"])] if "looked_up" in line else []
     async for piece in conversation.reply(line["said"], findings=findings):

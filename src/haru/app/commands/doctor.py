@@ -6,20 +6,21 @@ import asyncio
 import shutil
 import stat
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Literal
-
-from rich.markup import escape
+from pathlib import Path
+from typing import Literal, cast
 
 from haru.app import compose
-from haru.app.commands.opened import console, now, tell
+from haru.app.commands.opened import console, now, plain, tell
 from haru.app.commands.writer import progress
 from haru.app.settings import Settings, found_file, load
 from haru.chatlog import ChatLogReader, Problem, Turn
-from haru.errors import HaruError
+from haru.errors import HaruError, ReplyUnusable
 from haru.index.sqlite import SqliteIndex
+from haru.journal import replay
 from haru.llm.discover import discover
 from haru.ports import Message
 from haru.writer.worker import WriterBusy, alone, minable
@@ -29,6 +30,8 @@ _SIGNS = {"ok": "[green]ok  [/green]", "warn": "[yellow]warn[/yellow]", "bad": "
 _LEAST_FREE_BYTES = 200 << 20
 _EARLIEST_YEAR = 2024
 _MODEL_LIMIT_S = 30.0
+_LATE_S = 600.0
+"""A turn that waits for this much longer than the due rule says shows that the writer does not keep up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ async def doctor(*, as_json: bool) -> int:
     async for finding in _all(settings):
         found.append(finding)
         if not as_json:
-            console.print(f"{_SIGNS[finding.verdict]} {finding.part}: {escape(finding.told)}")
+            console.print(f"{_SIGNS[finding.verdict]} {finding.part}: {plain(finding.told)}")
     if as_json:
         tell([{"part": each.part, "verdict": each.verdict, "told": each.told} for each in found])
     return 1 if any(each.verdict == "bad" for each in found) else 0
@@ -80,30 +83,34 @@ def _clock() -> Iterator[Finding]:
 
 
 def _modes(settings: Settings) -> Iterator[Finding]:
-    others = stat.S_IRWXG | stat.S_IRWXO
-    loose = [
-        path.name for path in settings.home.rglob("*") if path.stat().st_mode & others and path.parent.name != "models"
-    ]
-    if settings.home.stat().st_mode & others:
-        loose.append(str(settings.home))
+    home = settings.home
+    loose = [path.name for path in (home, *home.rglob("*")) if _open_to_others(path) and path.parent.name != "models"]
     if loose:
         yield Finding("privacy", "warn", f"others can read {', '.join(loose[:5])}: chmod -R go= {settings.home}")
     else:
         yield Finding("privacy", "ok", "files are readable by their owner alone")
 
 
+def _open_to_others(path: Path) -> bool:
+    try:
+        return bool(path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
+    except FileNotFoundError:  # a write-ahead file comes and goes
+        return False
+
+
 def _log(settings: Settings) -> Iterator[Finding]:
     turns = ahead = 0
     problems: list[Problem] = []
-    done = progress(settings)
-    waiting = 0
+    known = progress(settings)
+    waiting: list[Turn] = []
     for _, record in ChatLogReader(compose.Home(settings.home).log).poll():
         if isinstance(record, Problem):
             problems.append(record)
         elif isinstance(record, Turn):
             turns += 1
             ahead += record.at > now() + timedelta(minutes=5)
-            waiting += minable(record) and record.id not in done.done
+            if minable(record) and record.id not in known.done:
+                waiting.append(record)
     if problems:
         yield Finding(
             "chat log", "warn", f"{len(problems)} lines can't be read and are passed over; the first: {problems[0]}"
@@ -112,21 +119,28 @@ def _log(settings: Settings) -> Iterator[Finding]:
         yield Finding("chat log", "warn", f"{ahead} turns lie ahead of the clock: it was set back, or is wrong now")
     if not problems and not ahead:
         yield Finding("chat log", "ok", f"{turns} turns")
-    yield from _writer(settings, waiting)
+    yield _writer(settings, waiting)
+    for attempt in known.attempts.values():
+        told = f"{len(attempt.turns)} turns of {attempt.session} failed {attempt.failures} times ({attempt.reason})"
+        yield Finding("writer", "warn", f"{told}; they are tried again after {attempt.next_at:%H:%M} UTC")
 
 
-def _writer(settings: Settings, waiting: int) -> Iterator[Finding]:
+def _writer(settings: Settings, waiting: list[Turn]) -> Finding:
+    extractor = compose.extractor_name(settings)
+    oldest_s = max(((now() - turn.at).total_seconds() for turn in waiting), default=0.0)
     try:
         with alone(compose.Home(settings.home).writer_lock):
-            pass
+            at_work = False
     except WriterBusy:
-        yield Finding("writer", "ok", f"at work, {waiting} turns wait ({compose.extractor_name(settings)})")
-    else:
-        verdict: Verdict = "warn" if waiting else "ok"
-        told = (
-            f"not running, {waiting} turns wait: start `haru writer`, or use `haru up`" if waiting else "nothing waits"
-        )
-        yield Finding("writer", verdict, told)
+        at_work = True
+    if not waiting:
+        return Finding("writer", "ok", f"{'at work' if at_work else 'not running'}, nothing waits ({extractor})")
+    if not at_work:
+        return Finding("writer", "warn", f"not running, {len(waiting)} turns wait: start `haru writer` or `haru up`")
+    if oldest_s > _LATE_S + settings.writer.quiet_s:
+        told = f"at work, but {len(waiting)} turns wait, the oldest for {oldest_s / 60:.0f} minutes"
+        return Finding("writer", "warn", f"{told}: is the model too slow? ({extractor})")
+    return Finding("writer", "ok", f"at work, {len(waiting)} turns wait ({extractor})")
 
 
 def _journal(settings: Settings) -> Iterator[Finding]:
@@ -151,15 +165,34 @@ async def _index(settings: Settings) -> AsyncIterator[Finding]:
             took_ms = (time.perf_counter() - began) * 1000
             counts = await index.stats()
             problems = await index.check() if isinstance(index, SqliteIndex) else []
+            lacking = [problem for problem in problems if "no vector" in problem]
             for problem in problems:
-                yield Finding(
-                    "index", "warn" if "no vector" in problem else "bad", f"{problem}: `haru rebuild` mends it"
-                )
-            if not problems:
-                yield Finding("index", "ok", f"{counts['status'] or 'no memories yet'}, ready in {took_ms:.0f} ms")
-            yield Finding("embedder", "ok", str(counts["embedder"]) or "none: searching by words alone")
+                if problem not in lacking:
+                    yield Finding("index", "bad", f"{problem}: `haru rebuild` mends it")
+            held = counts["status"]
+            if problems == lacking:
+                yield _complete(settings, held, took_ms)
+            embedder = str(counts["embedder"]) or "none: searching by words alone"
+            if lacking:
+                yield Finding("embedder", "warn", f"{lacking[0]}; a running `haru chat` or `haru writer` fills them in")
+            else:
+                yield Finding("embedder", "ok", embedder)
     except HaruError as error:
         yield Finding("index", "bad", str(error))
+
+
+def _complete(settings: Settings, held: object, took_ms: float) -> Finding:
+    """Whether the index holds as many memories as the journal makes."""
+    wanted = Counter(str(memory.status) for memory in replay(compose.journal(settings).read()).values())
+    if held != dict(wanted):
+        there, made = _counted(held), _counted(dict(wanted))
+        return Finding("index", "bad", f"it holds {there}, and the journal makes {made}: run `haru rebuild`")
+    return Finding("index", "ok", f"{_counted(held)}, ready in {took_ms:.0f} ms")
+
+
+def _counted(counts: object) -> str:
+    each = cast("dict[str, int]", counts)
+    return ", ".join(f"{count} {status}" for status, count in sorted(each.items())) or "no memories"
 
 
 async def _model(settings: Settings) -> Finding:
@@ -170,6 +203,8 @@ async def _model(settings: Settings) -> Finding:
                 await model.complete(
                     [Message(role="user", content="Say hello.")], max_tokens=8, timeout_s=_MODEL_LIMIT_S
                 )
+        except ReplyUnusable:
+            return Finding("model", "ok", f"{model.id} answers, with no text in its first 8 tokens (it thinks first)")
         finally:
             await model.aclose()
     except (HaruError, TimeoutError) as error:

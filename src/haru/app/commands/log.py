@@ -6,10 +6,8 @@ import time
 from collections import deque
 from contextlib import suppress
 
-from rich.markup import escape
-
 from haru.app import compose
-from haru.app.commands.opened import console, tell
+from haru.app.commands.opened import console, plain, tell
 from haru.app.settings import load
 from haru.chatlog import ChatLogReader, Problem, Turn
 
@@ -50,9 +48,9 @@ def _print(record: Turn | Problem, *, as_json: bool) -> None:
         tell(record.model_dump(mode="json", exclude_none=True))
         return
     console.print(f"[dim]{record.at:%Y-%m-%d %H:%M:%S} {record.session}[/dim]")
-    console.print(f"  [cyan]{escape(record.person)}[/cyan]: {escape(record.said) or '[dim](forgotten)[/dim]'}")
+    console.print(f"  [cyan]{plain(record.person)}[/cyan]: {plain(record.said) or '[dim](forgotten)[/dim]'}")
     cut = " [dim](interrupted)[/dim]" if record.interrupted else ""
-    console.print(f"  [green]Haru[/green]: {escape(record.heard_reply)}{cut}")
+    console.print(f"  [green]Haru[/green]: {plain(record.heard_reply)}{cut}")
     if receipt := record.receipt:
         came_up = f"{len(receipt.recalled)} memories, waited {receipt.waited_ms:.1f} ms"
         console.print(f"  [dim]recall: {receipt.outcome}, {came_up}[/dim]")

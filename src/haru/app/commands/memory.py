@@ -9,10 +9,9 @@ from typing import cast
 
 import typer
 from pydantic import ValidationError
-from rich.markup import escape
 from rich.table import Table
 
-from haru.app.commands.opened import console, reviewing, tell
+from haru.app.commands.opened import console, plain, reviewing, tell
 from haru.errors import HaruError
 from haru.memory import Kind, Memory, Status
 from haru.ports import Filters
@@ -65,18 +64,18 @@ async def show(key: str, *, as_json: bool) -> None:
             }
         )
         return
-    console.print(f"[bold]{escape(memory.text)}[/bold]")
+    console.print(f"[bold]{plain(memory.text)}[/bold]")
     console.print(
         f"{memory.id} · {memory.kind} · importance {memory.importance} · {memory.status}"
-        f" · about {escape(memory.subject)} · noted {memory.created_at:%Y-%m-%d} · helped {memory.use_count} times"
+        f" · about {plain(memory.subject)} · noted {memory.created_at:%Y-%m-%d} · helped {memory.use_count} times"
     )
     for each in memory.evidence:
-        console.print(f"  because you said: “{escape(each.quote)}”")
+        console.print(f"  because you said: “{plain(each.quote)}”")
     for turn in told.said_in:
-        console.print(f"  {turn.at:%Y-%m-%d %H:%M} [cyan]{escape(turn.person)}[/cyan]: {escape(turn.said)}")
+        console.print(f"  {turn.at:%Y-%m-%d %H:%M} [cyan]{plain(turn.person)}[/cyan]: {plain(turn.said)}")
     for at, by, change in told.history:
-        why = f": {escape(change.reason)}" if change.reason else ""
-        console.print(f"  {at:%Y-%m-%d %H:%M} {change.verb} by {escape(by)}{why}")
+        why = f": {plain(change.reason)}" if change.reason else ""
+        console.print(f"  {at:%Y-%m-%d %H:%M} {change.verb} by {plain(by)}{why}")
     for at, session in told.recalled_in[-5:]:
         console.print(f"  came up {at:%Y-%m-%d %H:%M} in {session}")
 
@@ -124,7 +123,7 @@ async def forget(key: str, *, yes: bool, as_json: bool) -> int:
     async with reviewing(DOOR) as (review, _):
         told = await review.explain(key)
         if not yes:
-            console.print(f"[bold]{escape(told.memory.text)}[/bold]")
+            console.print(f"[bold]{plain(told.memory.text)}[/bold]")
             console.print(
                 f"This is erased from the index and the journal, and the words of {len(told.said_in)} turns of the "
                 "chat log with it. It can't be undone."
@@ -191,7 +190,7 @@ def _table(memories: Sequence[Memory], scores: Sequence[str] = ()) -> Table:
     for row, memory in enumerate(memories):
         table.add_row(
             memory.id[:12],
-            escape(memory.text) if memory.status is Status.ACTIVE else f"[dim]{escape(memory.text)} (retired)[/dim]",
+            plain(memory.text) if memory.status is Status.ACTIVE else f"[dim]{plain(memory.text)} (retired)[/dim]",
             memory.kind,
             str(memory.importance),
             f"{memory.updated_at:%Y-%m-%d}",
@@ -205,7 +204,7 @@ def _say(memory: Memory, done: str, *, as_json: bool) -> None:
     if as_json:
         tell(memory.model_dump(mode="json"))
     else:
-        console.print(f"{done}: {escape(memory.text)} ({memory.id})")
+        console.print(f"{done}: {plain(memory.text)} ({memory.id})")
 
 
 def _kind(name: str) -> Kind:

@@ -8,13 +8,16 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 from rich.console import Console
+from rich.markup import escape
 
 from haru.app import compose
 from haru.app.settings import Settings, load
 from haru.forgotten import Forgotten
 from haru.review import Review
 
-console = Console(soft_wrap=True, highlight=False)
+console = Console(soft_wrap=True, highlight=False, emoji=False)
+
+_CONTROLS = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 
 
 def now() -> datetime:
@@ -34,6 +37,11 @@ def review(settings: Settings, index: compose.Index, door: str) -> Review:
     """A review over an open index."""
     home = compose.Home(settings.home)
     return Review(index, compose.journal(settings), home.log, Forgotten(home.forgotten), door=door, now=now)
+
+
+def plain(text: str) -> str:
+    """Text of people and models as they wrote it: no markup of ours in it, and no orders to the terminal."""
+    return escape(text.translate(_CONTROLS))
 
 
 def tell(value: object) -> None:

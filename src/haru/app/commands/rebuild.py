@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
+from pathlib import Path
 
 import typer
+from rich.markup import escape
 from rich.progress import Progress as Bar
 
 from haru.app import compose
 from haru.app.commands.opened import console, tell
 from haru.app.settings import Settings, load
-from haru.errors import HaruError
+from haru.errors import HaruError, IndexRefused
 from haru.forgotten import Forgotten
-from haru.journal import Journal
-from haru.rebuild import Rebuilt, by_hand, from_journal
+from haru.index.sqlite import SqliteIndex
+from haru.journal import Entry, Journal
+from haru.rebuild import Rebuilt, carried, from_journal
+from haru.review import DRAFT
 from haru.review import turns as all_turns
 from haru.writer.worker import Writer, alone, minable
-
-_NEW = "rebuilding"
-"""Folder under home in which a rebuild from the log stands until it is whole."""
 
 
 async def rebuild(*, from_log: bool, yes: bool, as_json: bool) -> int:
@@ -28,19 +30,40 @@ async def rebuild(*, from_log: bool, yes: bool, as_json: bool) -> int:
     home = compose.Home(settings.home)
     home.make()
     with alone(home.writer_lock):
+        await _openable(settings, home, yes=yes, quiet=as_json)
         if from_log:
             await _extract_anew(settings, home, yes=yes, quiet=as_json)
         with console.status("Replaying the journal …"):
-            async with compose.opened_index(settings) as index:
+            async with compose.opened_index(settings, vectors=False) as index:
                 rebuilt = await from_journal(compose.journal(settings), index, Forgotten(home.forgotten))
+        await _vectors(settings, quiet=as_json)
     _say(rebuilt, as_json=as_json)
     return 0 if rebuilt.exact else 1
 
 
-async def _extract_anew(settings: Settings, home: compose.Home, *, yes: bool, quiet: bool) -> None:
-    """Mine the whole log into a new journal that keeps what was done by hand; it takes the old one's place at the end.
+async def _openable(settings: Settings, home: compose.Home, *, yes: bool, quiet: bool) -> None:
+    """Do away with a database that can't be used any more: all that is in it is in the journal too."""
+    try:
+        async with compose.opened_index(settings, vectors=False) as index:
+            problems = await index.check() if isinstance(index, SqliteIndex) else []
+    except IndexRefused as error:
+        problems = [str(error)]
+    if not problems:
+        return
+    if not quiet:
+        console.print(f"[yellow]{escape(problems[0])}[/yellow]")
+    if not yes and not typer.confirm(f"Delete {home.index.name} and make a new one from the journal?"):
+        raise typer.Exit(1)
+    for end in ("", "-wal", "-shm"):
+        Path(f"{home.index}{end}").unlink(missing_ok=True)
+    if not quiet:
+        console.print("A conversation under way still reads the deleted file: start it again afterwards.")
 
-    Interrupted, it leaves everything as it was.
+
+async def _extract_anew(settings: Settings, home: compose.Home, *, yes: bool, quiet: bool) -> None:
+    """Mine the whole log into a new journal, which takes the old one's place at the end.
+
+    It keeps what was done by hand. Interrupted, it leaves everything as it was.
     """
     count = sum(minable(turn) for _, _, turn in all_turns(home.log))
     calls = -(-count // settings.writer.due_turns)
@@ -51,25 +74,52 @@ async def _extract_anew(settings: Settings, home: compose.Home, *, yes: bool, qu
         console.print(f"{count} turns are mined again by {compose.extractor_name(settings)}: {cost}.")
         if not typer.confirm("Go on?"):
             raise typer.Exit(1)
-    folder = settings.home / _NEW
+    folder = settings.home / DRAFT
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700)
-    journal = Journal(folder / home.journal.name, sync=False)
-    for entry in by_hand(compose.journal(settings).read()):
-        await journal.append(entry)
-    apart = settings.model_copy(update={"home": folder, "writer": settings.writer.model_copy(update={"quiet_s": 0.0})})
-    async with compose.writer(apart, log=home.log, forgotten=home.forgotten) as writer:
-        await _mine(writer, count, quiet=quiet)
-    fresh = folder / home.journal.name
-    fresh.touch(mode=0o600)
-    with fresh.open("rb") as file:
+    mark = folder / "begun"
+    mark.touch()
+    draft, real = Journal(folder / home.journal.name, sync=False), compose.journal(settings)
+    try:
+        await _take_over(real, draft, home)
+        apart = settings.model_copy(
+            update={"home": folder, "writer": settings.writer.model_copy(update={"quiet_s": 0.0})}
+        )
+        async with compose.writer(apart, log=home.log, forgotten=home.forgotten) as writer:
+            await _mine(writer, count, quiet=quiet)
+        async with compose.opened_index(settings, vectors=False) as index, real.changing(index):
+            if not mark.exists():
+                raise HaruError("a memory was forgotten meanwhile; everything else is as it was. Run the rebuild again")
+            await _take_over(real, draft, home)  # what people did since it began
+            await asyncio.to_thread(_change_over, draft.path, home.journal)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _take_over(real: Journal, draft: Journal, home: compose.Home) -> None:
+    there = {record.id for _, record in draft.read() if isinstance(record, Entry)}
+    for entry in await asyncio.to_thread(carried, real, home.log, Forgotten(home.forgotten)):
+        if entry.id not in there:
+            await draft.append(entry)
+
+
+def _change_over(draft: Path, real: Path) -> None:
+    draft.touch(mode=0o600)  # an empty log makes an empty journal
+    with draft.open("rb") as file:
         os.fsync(file.fileno())
-    fresh.replace(home.journal)
-    shutil.rmtree(folder)
+    draft.replace(real)
+
+
+async def _vectors(settings: Settings, *, quiet: bool) -> None:
+    async with compose.opened_index(settings) as index:
+        if isinstance(index, SqliteIndex):
+            with Bar(console=console, disable=quiet or not console.is_terminal, transient=True) as bar:
+                task = bar.add_task("Vectors", total=None)
+                await index.embed_missing(lambda done, total: bar.update(task, completed=done, total=total))
 
 
 async def _mine(writer: Writer, count: int, *, quiet: bool) -> None:
-    with Bar(console=console, disable=quiet) as bar:
+    with Bar(console=console, disable=quiet or not console.is_terminal) as bar:
         task = bar.add_task("Mining the log", total=count)
         while outcomes := await writer.once():
             if problems := [each.problem for each in outcomes if each.problem]:

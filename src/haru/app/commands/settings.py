@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from rich.markup import escape
 from rich.table import Table
 
-from haru.app.commands.opened import console, tell
+from haru.app.commands.opened import console, plain, tell
 from haru.app.settings import in_force, load
 
 
@@ -17,5 +16,5 @@ def show(*, as_json: bool) -> None:
         return
     table = Table("setting", "value", "from")
     for key, value, origin in rows:
-        table.add_row(key, escape(value), escape(origin) if origin != "default" else "[dim]default[/dim]")
+        table.add_row(key, plain(value), plain(origin) if origin != "default" else "[dim]default[/dim]")
     console.print(table)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 
-from rich.markup import escape
 from rich.table import Table
 
 from haru.app import compose
-from haru.app.commands.opened import console, now, tell
+from haru.app.commands.opened import console, now, plain, tell
 from haru.app.settings import Settings, load
 from haru.journal import Retry, SetAside
 from haru.writer.progress import Progress
@@ -20,12 +21,13 @@ from haru.writer.worker import Outcome, Writer, WriterBusy, alone
 _WAIT_FOR_LOCK_S = 2.0
 
 
-async def write(*, once: bool, as_json: bool) -> int:
-    """Work until interrupted, or do what is due and end."""
+async def write(*, once: bool, beside: bool = False, as_json: bool) -> int:
+    """Work until interrupted, or do what is due and end. ``beside`` another process, end soon after it."""
     settings = load()
     stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    _heed_signals(stop)
+    if beside:
+        asyncio.get_running_loop().add_reader(sys.stdin, _read_on, stop)
     async with writing(settings, wait=not once, stop=stop) as writer:
         if writer is None:
             return 0
@@ -33,9 +35,41 @@ async def write(*, once: bool, as_json: bool) -> int:
             outcomes = await _until_done(writer)
             _report(outcomes, as_json=as_json)
             return 1 if any(outcome.problem for outcome in outcomes) else 0
-        console.print(f"The writer is at work ({compose.extractor_name(settings)}). Stop it with Ctrl-C.")
-        await writer.run(stop)
+        if not as_json:
+            console.print(f"The writer is at work ({plain(compose.extractor_name(settings))}). Stop it with Ctrl-C.")
+        await writer.run(stop, lambda outcome: _told_of(outcome, as_json=as_json))
+        if beside:  # the conversation is over: what was said last in it is due
+            await writer.once()
     return 0
+
+
+def _heed_signals(stop: asyncio.Event) -> None:
+    """The first signal lets the batch in hand be finished; a second one ends at once, which loses nothing either."""
+    loop = asyncio.get_running_loop()
+
+    def heed() -> None:
+        stop.set()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, heed)
+
+
+def _read_on(stop: asyncio.Event) -> None:
+    """Standard input ends when the process at its other end does, however that happens."""
+    if not os.read(sys.stdin.fileno(), 4096):
+        asyncio.get_running_loop().remove_reader(sys.stdin)
+        stop.set()
+
+
+def _told_of(outcome: Outcome, *, as_json: bool) -> None:
+    if as_json:
+        tell(outcome.model_dump(mode="json"))
+        sys.stdout.flush()
+    else:
+        what = outcome.problem or f"{outcome.added} added, {outcome.updated} updated, {outcome.retired} retired"
+        console.print(f"{now():%H:%M:%S} {outcome.session}: {outcome.turns} turns, {what}")
 
 
 @asynccontextmanager
@@ -84,7 +118,7 @@ def _report(outcomes: Sequence[Outcome], *, as_json: bool) -> None:
     table = Table("session", "turns", "added", "updated", "retired", "helped", "not carried out", "problem")
     for each in outcomes:
         numbers = (each.turns, each.added, each.updated, each.retired, each.helped)
-        table.add_row(each.session, *map(str, numbers), escape("; ".join(each.dropped)), each.problem)
+        table.add_row(each.session, *map(str, numbers), plain("; ".join(each.dropped)), each.problem)
     console.print(table)
 
 

@@ -1,0 +1,123 @@
+"""`haru bench …`: parse, measure, print, keep."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from haru.bench.figures import one_thread, write
+
+app = typer.Typer(
+    help="Measure speed and quality on this machine.", no_args_is_help=True, pretty_exceptions_enable=False
+)
+console = Console()
+
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Where the figures go (bench-results/NAME.json).")]
+Plot = Annotated[Path | None, typer.Option("--plot", help="Where a picture goes (PNG; needs the extra `bench`).")]
+
+
+@app.command()
+def deadline(
+    turns: Annotated[int, typer.Option(help="Turns per fault.")] = 2000,
+    fault: Annotated[list[str] | None, typer.Option(help="Only these faults.")] = None,
+    json_file: JsonFile = None,
+    plot: Plot = None,
+) -> None:
+    """Does recall keep its deadline, whatever the index does?"""
+    one_thread()
+    from haru.bench import deadline as bench
+
+    chosen = tuple(each for each in bench.FAULTS if not fault or each in fault)
+    result = asyncio.run(bench.run(turns, chosen, console.print))
+    table = Table("fault", "turns", "waited p50", "p99", "over budget p99", "max", "raised", "leaked", "loop lag")
+    for name, each in result["faults"].items():  # type: ignore[union-attr]
+        if "turns" in each:
+            leaked = each["leaked_tasks"] + each["leaked_threads"]
+            keys = ("waited_p50_ms", "waited_p99_ms", "overshoot_p99_ms", "overshoot_max_ms")
+            times = [f"{each[key]:.1f} ms" for key in keys]
+            lag = f"{each['loop_lag_max_ms']:.0f} ms"
+            table.add_row(name, str(each["turns"]), *times, str(each["exceptions"]), str(leaked), lag)
+    console.print(table)
+    down = result["faults"]["store_down_for_good"]  # type: ignore[index]
+    console.print(
+        f"Store down for good: no wait from turn {down['first_turn_without_wait']} on; "
+        f"its return is noticed after {down['recovery_s']} s."
+    )
+    _keep("deadline", result, json_file, plot, bench.plot)
+    _judge(bench.missed(result))
+
+
+@app.command()
+def recall(
+    sizes: Annotated[str, typer.Option(help="Numbers of memories, by commas.")] = "1000,10000,100000",
+    questions: Annotated[int, typer.Option(help="Questions per size.")] = 300,
+    writing: Annotated[bool, typer.Option("--writing/--quiet", help="Another process writes meanwhile.")] = True,
+    json_file: JsonFile = None,
+    plot: Plot = None,
+) -> None:
+    """How long does a reply wait for the embedded index, as it grows?"""
+    one_thread()
+    from haru.bench import recall as bench
+
+    counts = [int(each) for each in sizes.split(",")]
+    result = asyncio.run(bench.run(counts, questions, writing=writing, told=console.print))
+    table = Table("memories", "engine", "wait p50", "p95", "p99", "max", "CPU p50", "CPU p99", "arrays ready", "RSS")
+    for each in result["rows"]:  # type: ignore[union-attr]
+        wall, cpu = each["wall_ms"], each["cpu_ms"]
+        times = [
+            f"{value:.2f} ms" for value in (wall["p50"], wall["p95"], wall["p99"], wall["max"], cpu["p50"], cpu["p99"])
+        ]
+        ready = f"{each['ready_ms']:.0f} ms" if "ready_ms" in each else ""
+        rss = f"{each['rss_mib']:.0f} MiB" if "rss_mib" in each else ""
+        table.add_row(f"{each['memories']:,}", each["engine"], *times, ready, rss)
+    console.print(table)
+    _keep("recall", result, json_file, plot, bench.plot)
+    _judge(bench.missed(result))
+
+
+@app.command()
+def start(json_file: JsonFile = None) -> None:
+    """How quickly does the command line start, and how much memory does the core take?"""
+    from haru.bench import start as bench
+
+    result = bench.run()
+    for key, value in result["figures"].items():  # type: ignore[union-attr]
+        console.print(f"{key}: {value}")
+    _keep("start", result, json_file, None, None)
+    _judge(bench.missed(result))
+
+
+@app.command()
+def page(
+    results: Annotated[Path, typer.Option(help="Folder of JSON results.")] = Path("bench-results"),
+    file: Annotated[Path, typer.Option(help="Page to write.")] = Path("docs/benchmarks.md"),
+) -> None:
+    """Make the page of figures from the kept results."""
+    from haru.bench import page as bench
+
+    file.write_text(bench.page(results))
+    console.print(f"{file} written.")
+
+
+def _keep(name: str, result: dict[str, object], json_file: Path | None, plot: Path | None, draw: object) -> None:
+    console.print(f"Figures kept in {write(name, result, json_file)}.")
+    if plot and callable(draw):
+        try:
+            draw(result, plot)
+        except ModuleNotFoundError:
+            console.print("No picture: matplotlib is not installed. Install it with: pip install 'haru[bench]'")
+            raise typer.Exit(2) from None
+        console.print(f"Picture in {plot}.")
+
+
+def _judge(missed: list[str]) -> None:
+    for each in missed:
+        console.print(f"[red]goal missed: {each}[/red]")
+    if missed:
+        raise typer.Exit(1)
+    console.print("[green]All goals held.[/green]")

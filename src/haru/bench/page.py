@@ -1,0 +1,133 @@
+"""`haru bench page`: docs/benchmarks.md out of the kept JSON results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+_HEAD = """# Benchmarks
+
+Made by `haru bench page` from the results of `haru bench deadline`, `haru bench recall` and `haru bench start`. Run
+them yourself: every figure below comes with the conditions it was measured under. Wall times on shared machines hold
+scheduler slices of some milliseconds that hit everything alike; where CPU time is given, trust it more.
+"""
+
+_DEADLINE = """
+Recall through a session over an index with each sort of fault; budget 250 ms; the breaker kept from opening.
+"""
+
+_DOWN = (
+    "With the breaker at work and a store that is down for good, replies wait for nothing from turn "
+    "{first_turn_without_wait} on; its return is noticed after {recovery_s} s."
+)
+
+_STARTED = (
+    "`haru --help`: median {p50:.2f} s, p95 {p95:.2f} s. The light core with 10,000 memories: {core:.0f} MiB resident."
+)
+
+_RECALL = """
+The wait of a turn through a recall session over the embedded index with the static word table, while another process
+writes every 20 ms; the others on the same memories and questions.
+"""
+
+
+def page(results: Path) -> str:
+    """The page, with a section for every result that is there."""
+    parts = [_HEAD]
+    for name, section in (("deadline", _deadline), ("recall", _recall), ("start", _start)):
+        file = results / f"{name}.json"
+        if file.is_file():
+            result = json.loads(file.read_text())
+            parts += [section(result), _conditions(result["conditions"])]
+    return "\n".join(parts)
+
+
+def _deadline(result: dict[str, Any]) -> str:
+    down = result["faults"]["store_down_for_good"]
+    rows = [
+        (
+            name,
+            each["turns"],
+            f"{each['waited_p50_ms']:.1f}",
+            f"{each['waited_p99_ms']:.1f}",
+            f"{each['overshoot_p99_ms']:.1f}",
+            f"{each['overshoot_max_ms']:.1f}",
+            each["exceptions"],
+            each["leaked_tasks"] + each["leaked_threads"],
+        )
+        for name, each in result["faults"].items()
+        if "turns" in each
+    ]
+    head = ("fault", "turns", "wait p50, ms", "wait p99", "over budget p99", "over budget max", "exceptions", "leaked")
+    return "\n".join(
+        [
+            "## The deadline",
+            _DEADLINE,
+            _table(head, rows),
+            "",
+            _DOWN.format(**down),
+            "",
+            "![Waiting time by fault](images/deadline.png)",
+            "",
+        ]
+    )
+
+
+def _recall(result: dict[str, Any]) -> str:
+    rows = [
+        (
+            f"{each['memories']:,}",
+            each["engine"],
+            *(f"{each['wall_ms'][key]:.2f}" for key in ("p50", "p95", "p99", "max")),
+            *(f"{each['cpu_ms'][key]:.2f}" for key in ("p50", "p99")),
+            f"{each['ready_ms']:.0f}" if "ready_ms" in each else "",
+            f"{each['rss_mib']:.0f}" if "rss_mib" in each else "",
+        )
+        for each in result["rows"]
+    ]
+    head = (
+        "memories",
+        "engine",
+        "wall p50, ms",
+        "p95",
+        "p99",
+        "max",
+        "CPU p50",
+        "CPU p99",
+        "arrays ready, ms",
+        "RSS, MiB",
+    )
+    return "\n".join(
+        [
+            "## Recall as the store grows",
+            _RECALL,
+            _table(head, rows),
+            "",
+            "![Growth](images/recall.png)",
+            "",
+        ]
+    )
+
+
+def _start(result: dict[str, Any]) -> str:
+    measured = result["figures"]
+    return "\n".join(
+        [
+            "## Start and size",
+            "",
+            _STARTED.format(core=measured["core_mib_with_10000_memories"], **measured["help_s"]),
+            "",
+        ]
+    )
+
+
+def _conditions(conditions: dict[str, Any]) -> str:
+    flat = {**conditions, **conditions.get("versions", {})}
+    flat.pop("versions", None)
+    return "Conditions: " + ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in flat.items()) + ".\n"
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> str:
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    return "\n".join([*lines, *(f"| {' | '.join(map(str, row))} |" for row in rows)])
