@@ -84,6 +84,31 @@ def carried(journal: Journal, log: Path, forgotten: Forgotten) -> list[Entry]:
     return found
 
 
+def last_word(journal: Journal, draft: Journal, forgotten: Forgotten) -> list[Memory]:
+    """Memories that people had the last word on, and that a draft has otherwise. Blocks.
+
+    Mining old turns again may undo a later edit; a change that the writer made after the edit stands.
+    """
+    by_hand: dict[str, Memory] = {}
+    for _, record in journal.read():
+        for memory in record.puts if isinstance(record, Entry) else ():
+            known = by_hand.get(memory.id)
+            if isinstance(record, Entry) and record.by != "writer":
+                by_hand[memory.id] = memory
+            elif known and _says(known) != _says(memory):
+                del by_hand[memory.id]
+    drafted = replay(draft.read())
+    return [
+        memory
+        for key, memory in by_hand.items()
+        if not forgotten.covers(memory) and (key not in drafted or _says(drafted[key]) != _says(memory))
+    ]
+
+
+def _says(memory: Memory) -> tuple[str, str]:
+    return memory.text, memory.status
+
+
 def _replayed(journal: Journal, forgotten: Forgotten) -> tuple[dict[str, Memory], list[Feedback]]:
     entries = [record for _, record in journal.read() if isinstance(record, Entry)]
     memories = {key: memory for key, memory in replay(journal.read()).items() if not forgotten.covers(memory)}

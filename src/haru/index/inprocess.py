@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from haru import scoring, words
+from haru.corpus import Corpus
 from haru.errors import IndexFailure
 from haru.index.order import cursor_at, place, place_of
 from haru.memory import HOUSEHOLD, Feedback, Memory, SearchRef, Status
@@ -24,7 +25,7 @@ class InProcessIndex:
         self._now_s = now_s
         self._memories: dict[str, Memory] = {}
         self._documents: dict[str, scoring.Document] = {}
-        self._active: scoring.Corpus[str] = self._corpus({})
+        self._active: Corpus[str] = self._corpus({})
         self.events: dict[str, Feedback] = {}
         """Feedback by its id."""
 
@@ -117,8 +118,12 @@ class InProcessIndex:
             if filters.status in {None, memory.status} and filters.person in {None, memory.person}
         ]
 
-    def _corpus(self, documents: dict[str, scoring.Document]) -> scoring.Corpus[str]:
-        return scoring.Corpus(documents.items(), dim=self._embedder.dim if self._embedder else 0)
+    def _corpus(self, documents: dict[str, scoring.Document]) -> Corpus[str]:
+        return Corpus(
+            documents.items(),
+            dim=self._embedder.dim if self._embedder else 0,
+            weights=scoring.weights_for(self._embedder.id if self._embedder else ""),
+        )
 
     async def _embed(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> Vectors | None:
         embedder = self._embedder

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from haru import scoring
+from haru.corpus import CANDIDATES, Background, Corpus
 from haru.index.schema import connect
 from haru.memory import Memory, Status
 from haru.ports import Embedder, Filters
-from haru.scoring import Background, Corpus, Document, Question
+from haru.scoring import Document, Question
 
 BUILD_AT_ONCE = 2_000
 """A store up to this size is read into arrays at the first question, in tens of milliseconds; a larger one aside."""
@@ -141,7 +142,7 @@ class Reader:
         condition, values = where(filters)
         found = self.rows(
             f"SELECT {_COLUMNS} FROM memories JOIN words ON words.rowid = slot "
-            f"WHERE words MATCH ? AND {condition} ORDER BY words.rank LIMIT {scoring.CANDIDATES}".replace(
+            f"WHERE words MATCH ? AND {condition} ORDER BY words.rank LIMIT {CANDIDATES}".replace(
                 "slot, status, terms, sounds", "slot, status, memories.terms, memories.sounds"
             ),
             [" OR ".join(wanted), *values],
@@ -151,6 +152,7 @@ class Reader:
         return Corpus(
             [(row[0], _document(row, vectors.get(row[0]))) for row in found],
             dim=self._embedder.dim if self._embedder else 0,
+            weights=scoring.weights_for(self._embedder.id if self._embedder else ""),
             background=Background(memories, holding, length or 1.0),
         )
 
@@ -189,7 +191,12 @@ def _snapshot(db: sqlite3.Connection, embedder: Embedder | None) -> Snapshot:
     finally:
         db.execute("COMMIT")
     documents = ((row[0], _document(row, vectors.get(row[0]))) for row in rows)
-    return Snapshot(Corpus(documents, dim=embedder.dim if embedder else 0), seq)
+    return Snapshot(
+        Corpus(
+            documents, dim=embedder.dim if embedder else 0, weights=scoring.weights_for(embedder.id if embedder else "")
+        ),
+        seq,
+    )
 
 
 def _vectors(

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from haru import scoring
+from haru.corpus import Corpus
 from haru.memory import Memory
 from haru.ports import Embedder, Hits, Vectors
 from haru.recall.merge import Found
@@ -18,7 +19,7 @@ class Shelf:
     """Memories and the corpus over them, built together off the event loop."""
 
     memories: dict[str, Memory]
-    corpus: scoring.Corpus[str]
+    corpus: Corpus[str]
 
 
 def shelve(memories: Sequence[Memory], embedder: Embedder | None) -> Shelf:
@@ -31,7 +32,12 @@ def shelve(memories: Sequence[Memory], embedder: Embedder | None) -> Shelf:
         (memory.id, scoring.document(memory, None if vectors is None else vectors[row]))
         for row, memory in enumerate(by_id.values())
     ]
-    return Shelf(by_id, scoring.Corpus(documents, dim=embedder.dim if embedder else 0))
+    return Shelf(
+        by_id,
+        Corpus(
+            documents, dim=embedder.dim if embedder else 0, weights=scoring.weights_for(embedder.id if embedder else "")
+        ),
+    )
 
 
 @dataclass(slots=True)

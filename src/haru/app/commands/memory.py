@@ -144,7 +144,11 @@ async def export(file: Path | None) -> None:
         lines = [memory.model_dump_json() async for memory in review.all()]
     body = "".join(f"{line}\n" for line in lines)
     if file:
-        file.write_text(body)
+        try:
+            file.touch(mode=0o600)
+            file.write_text(body)
+        except OSError as error:
+            raise HaruError(f"{file} cannot be written: {error.strerror}") from None
         console.print(f"{len(lines)} memories written to {file}.")
     else:
         sys.stdout.write(body)
@@ -155,7 +159,11 @@ async def import_(file: Path, *, as_json: bool) -> None:
     from rich.progress import track
 
     memories: list[Memory] = []
-    for number, line in enumerate(file.read_bytes().split(b"\n"), start=1):
+    try:
+        lines = file.read_bytes().split(b"\n")
+    except OSError as error:
+        raise HaruError(f"{file} cannot be read: {error.strerror}") from None
+    for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
                 memories.append(Memory.model_validate_json(line))
@@ -163,12 +171,14 @@ async def import_(file: Path, *, as_json: bool) -> None:
                 raise HaruError(f"{file}, line {number}: {_told(error)}. Nothing was imported") from None
     async with reviewing(DOOR) as (review, _):
         chunks = [memories[at : at + _IMPORT_AT_A_TIME] for at in range(0, len(memories), _IMPORT_AT_A_TIME)]
-        for chunk in track(chunks, "Importing", console=console, disable=as_json):
-            await review.take(chunk)
+        taken = 0
+        for chunk in track(chunks, "Importing", console=console, disable=as_json or not console.is_terminal):
+            taken += await review.take(chunk)
     if as_json:
-        tell({"imported": len(memories)})
+        tell({"imported": taken, "forgotten": len(memories) - taken})
     else:
-        console.print(f"{len(memories)} memories imported.")
+        left = len(memories) - taken
+        console.print(f"{taken} memories imported." + (f" {left} were left out: they were forgotten." if left else ""))
 
 
 async def stats(*, as_json: bool) -> None:

@@ -12,13 +12,13 @@ from rich.markup import escape
 from rich.progress import Progress as Bar
 
 from haru.app import compose
-from haru.app.commands.opened import console, tell
+from haru.app.commands.opened import console, now, tell
 from haru.app.settings import Settings, load
 from haru.errors import HaruError, IndexRefused
 from haru.forgotten import Forgotten
 from haru.index.sqlite import SqliteIndex
-from haru.journal import Entry, Journal
-from haru.rebuild import Rebuilt, carried, from_journal
+from haru.journal import Change, Entry, Journal
+from haru.rebuild import Rebuilt, carried, from_journal, last_word
 from haru.review import DRAFT
 from haru.review import turns as all_turns
 from haru.writer.worker import Writer, alone, minable
@@ -91,6 +91,9 @@ async def _extract_anew(settings: Settings, home: compose.Home, *, yes: bool, qu
             if not mark.exists():
                 raise HaruError("a memory was forgotten meanwhile; everything else is as it was. Run the rebuild again")
             await _take_over(real, draft, home)  # what people did since it began
+            if held := await asyncio.to_thread(last_word, real, draft, Forgotten(home.forgotten)):
+                changes = tuple(Change(verb="update", id=each.id, reason="by hand, before a rebuild") for each in held)
+                await draft.append(Entry(at=now(), by="rebuild", puts=tuple(held), changes=changes))
             await asyncio.to_thread(_change_over, draft.path, home.journal)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
