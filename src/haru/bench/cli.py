@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -17,6 +18,7 @@ app = typer.Typer(
 )
 console = Console()
 
+Draw = Callable[[dict[str, Any], Path], None]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Where the figures go (bench-results/NAME.json).")]
 Plot = Annotated[Path | None, typer.Option("--plot", help="Where a picture goes (PNG; needs the extra `bench`).")]
 
@@ -32,10 +34,9 @@ def deadline(
     one_thread()
     from haru.bench import deadline as bench
 
-    chosen = tuple(each for each in bench.FAULTS if not fault or each in fault)
-    result = asyncio.run(bench.run(turns, chosen, console.print))
+    result = asyncio.run(bench.run(turns, bench.chosen(fault or ()), console.print))
     table = Table("fault", "turns", "waited p50", "p99", "over budget p99", "max", "raised", "leaked", "loop lag")
-    for name, each in result["faults"].items():  # type: ignore[union-attr]
+    for name, each in result["faults"].items():
         if "turns" in each:
             leaked = each["leaked_tasks"] + each["leaked_threads"]
             keys = ("waited_p50_ms", "waited_p99_ms", "overshoot_p99_ms", "overshoot_max_ms")
@@ -43,7 +44,7 @@ def deadline(
             lag = f"{each['loop_lag_max_ms']:.0f} ms"
             table.add_row(name, str(each["turns"]), *times, str(each["exceptions"]), str(leaked), lag)
     console.print(table)
-    down = result["faults"]["store_down_for_good"]  # type: ignore[index]
+    down = result["faults"]["store_down_for_good"]
     console.print(
         f"Store down for good: no wait from turn {down['first_turn_without_wait']} on; "
         f"its return is noticed after {down['recovery_s']} s."
@@ -67,7 +68,7 @@ def recall(
     counts = [int(each) for each in sizes.split(",")]
     result = asyncio.run(bench.run(counts, questions, writing=writing, told=console.print))
     table = Table("memories", "engine", "wait p50", "p95", "p99", "max", "CPU p50", "CPU p99", "arrays ready", "RSS")
-    for each in result["rows"]:  # type: ignore[union-attr]
+    for each in result["rows"]:
         wall, cpu = each["wall_ms"], each["cpu_ms"]
         times = [
             f"{value:.2f} ms" for value in (wall["p50"], wall["p95"], wall["p99"], wall["max"], cpu["p50"], cpu["p99"])
@@ -86,7 +87,7 @@ def start(json_file: JsonFile = None) -> None:
     from haru.bench import start as bench
 
     result = bench.run()
-    for key, value in result["figures"].items():  # type: ignore[union-attr]
+    for key, value in result["figures"].items():
         console.print(f"{key}: {value}")
     _keep("start", result, json_file, None, None)
     _judge(bench.missed(result))
@@ -104,14 +105,10 @@ def page(
     console.print(f"{file} written.")
 
 
-def _keep(name: str, result: dict[str, object], json_file: Path | None, plot: Path | None, draw: object) -> None:
+def _keep(name: str, result: dict[str, Any], json_file: Path | None, plot: Path | None, draw: Draw | None) -> None:
     console.print(f"Figures kept in {write(name, result, json_file)}.")
-    if plot and callable(draw):
-        try:
-            draw(result, plot)
-        except ModuleNotFoundError:
-            console.print("No picture: matplotlib is not installed. Install it with: pip install 'haru[bench]'")
-            raise typer.Exit(2) from None
+    if plot and draw:
+        draw(result, plot)
         console.print(f"Picture in {plot}.")
 
 

@@ -15,9 +15,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from haru.bench import figures, household
+from haru.bench import drawing, figures, household
 from haru.embed.static import StaticEmbedder
+from haru.errors import HaruError
 from haru.index.inprocess import InProcessIndex
 from haru.recall.desk import RecallSettings
 from haru.recall.sessions import Sessions
@@ -46,14 +48,14 @@ class _Seen:
     exceptions: int = 0
 
 
-async def run(turns: int, faults: Sequence[Fault] = FAULTS, told: Callable[[str], None] = print) -> dict[str, object]:
+async def run(turns: int, faults: Sequence[Fault] = FAULTS, told: Callable[[str], None] = print) -> dict[str, Any]:
     """Every fault in turn; then a store that is down for good and comes back."""
     logging.getLogger("haru.recall").setLevel(logging.CRITICAL)  # thousands of faults on purpose
     kept = household.memories(MEMORIES)
     inner = InProcessIndex(EMBEDDER)
     await inner.put(kept)
     asked = household.questions(kept, 200)
-    results: dict[str, object] = {}
+    results: dict[str, Any] = {}
     for fault in faults:
         told(f"{fault}: {turns} turns")
         results[fault] = await _one(fault, inner, asked, turns)
@@ -67,7 +69,19 @@ async def run(turns: int, faults: Sequence[Fault] = FAULTS, told: Callable[[str]
     }
 
 
-async def _one(fault: Fault, inner: InProcessIndex, asked: Sequence[str], turns: int) -> dict[str, object]:
+def chosen(names: Sequence[str]) -> Sequence[Fault]:
+    """Faults by name; all of them where none is named.
+
+    Raises:
+        HaruError: there is no such fault.
+    """
+    known: dict[str, Fault] = {str(fault): fault for fault in FAULTS}
+    if unknown := [name for name in names if name not in known]:
+        raise HaruError(f"there is no fault {unknown[0]}; known are {', '.join(known)}")
+    return [known[name] for name in names] or FAULTS
+
+
+async def _one(fault: Fault, inner: InProcessIndex, asked: Sequence[str], turns: int) -> dict[str, Any]:
     before = _census()
     seen = _Seen()
     lag = asyncio.create_task(_lag())
@@ -116,7 +130,7 @@ async def _session(index: FaultyIndex, asked: Sequence[str], seen: _Seen, number
         await sessions.aclose()
 
 
-async def _down(inner: InProcessIndex, asked: Sequence[str]) -> dict[str, object]:
+async def _down(inner: InProcessIndex, asked: Sequence[str]) -> dict[str, Any]:
     """The breaker left alone: from which turn on is nothing waited for, and when is the return noticed?"""
     index = FaultyIndex(inner)
     sessions = Sessions(index, EMBEDDER, RecallSettings(budget_s=BUDGET_S))
@@ -140,11 +154,10 @@ async def _down(inner: InProcessIndex, asked: Sequence[str]) -> dict[str, object
     }
 
 
-def missed(result: dict[str, object]) -> list[str]:
+def missed(result: dict[str, Any]) -> list[str]:
     """Which goals were missed, in words."""
     found: list[str] = []
     faults = result["faults"]
-    assert isinstance(faults, dict)
     for name, each in faults.items():
         if name == "store_down_for_good":
             if each["first_turn_without_wait"] > 4:
@@ -176,6 +189,7 @@ def _census() -> tuple[int, int]:
 
 async def _leaked(before: tuple[int, int]) -> tuple[int, int]:
     """Tasks and threads that are more than before, after a moment to end. The loop's own pool may have grown."""
+    tasks = threads = 0
     for _ in range(40):
         gc.collect()
         tasks, threads = len(asyncio.all_tasks()) - before[0], _own_threads()
@@ -189,21 +203,14 @@ def _own_threads() -> int:
     return sum(thread.name.startswith("haru-recall") for thread in threading.enumerate())
 
 
-def plot(result: dict[str, object], file: Path) -> None:
+def plot(result: dict[str, Any], file: Path) -> None:
     """Waiting time by fault against the budget."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    faults = {name: each for name, each in result["faults"].items() if "waited_p50_ms" in each}  # type: ignore[union-attr]
-    chart, axes = plt.subplots(figsize=(8, 4))
+    faults = {name: each for name, each in result["faults"].items() if "waited_p50_ms" in each}
+    chart, axes = drawing.axes(8, 4)
     names = list(faults)
     axes.barh(names, [each["waited_p99_ms"] for each in faults.values()], color="#0f766e", label="p99")
     axes.barh(names, [each["waited_p50_ms"] for each in faults.values()], color="#5eead4", label="median")
     axes.axvline(BUDGET_S * 1000, color="#b91c1c", linestyle="--", label="budget")
     axes.set_xlabel("how long the reply waits for memory, ms")
     axes.legend()
-    chart.tight_layout()
-    file.parent.mkdir(parents=True, exist_ok=True)
-    chart.savefig(file, dpi=120)
+    drawing.save(chart, file)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ def summary(values: Sequence[float], *, digits: int = 3) -> Summary:
     return {name: round(float(np.percentile(array, point)), digits) for name, point in points.items()}
 
 
-def conditions(**more: object) -> dict[str, object]:
+def conditions(**more: object) -> dict[str, Any]:
     """What the figures were measured on. Names no machine."""
     return {
         "date": time.strftime("%Y-%m-%d"),
@@ -42,7 +43,7 @@ def conditions(**more: object) -> dict[str, object]:
     }
 
 
-def write(name: str, result: Mapping[str, object], file: Path | None) -> Path:
+def write(name: str, result: Mapping[str, Any], file: Path | None) -> Path:
     """Keep a result as JSON; returns where."""
     path = file or RESULTS / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,11 +15,12 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from haru import scoring, words
-from haru.bench import figures, household
+from haru.bench import drawing, figures, household
 from haru.embed.static import StaticEmbedder
 from haru.index.sqlite import SqliteIndex
 from haru.memory import Memory, Status
@@ -34,12 +35,12 @@ _PUT_AT_A_TIME = 2000
 _WARM_UP = 20
 _OVERLAP_QUESTIONS = 50
 
-Row = dict[str, object]
+Row = dict[str, Any]
 
 
 async def run(
     sizes: Sequence[int], questions: int, *, writing: bool, told: Callable[[str], None] = print
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Each size in turn."""
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="haru-bench-") as scratch:
@@ -91,7 +92,9 @@ async def _ours(path: Path, asked: Sequence[str]) -> Row:
     session = sessions.open()
     session.start()
     await asyncio.sleep(0.5)
-    waits, cpu, outcomes = [], [], []
+    waits: list[float] = []
+    cpu: list[float] = []
+    outcomes: list[str] = []
     for number, question in enumerate([*asked[:_WARM_UP], *asked]):
         cpu_before = time.process_time()
         receipt = (await session.recall(question)).receipt
@@ -145,7 +148,8 @@ def _peers(path: Path, kept: list[Memory], asked: Sequence[str], size: int) -> l
 
 
 def _timed(search: Callable[[str], object], asked: Sequence[str]) -> Row:
-    wall, cpu = [], []
+    wall: list[float] = []
+    cpu: list[float] = []
     for question in [*asked[:5], *asked]:
         began, cpu_before = time.perf_counter(), time.process_time()
         search(question)
@@ -175,7 +179,7 @@ def _scan(kept: list[Memory]) -> Callable[[str], object]:
     def search(question: str) -> object:
         cosine = vectors @ embedder.embed([question], "query")[0]
         best = np.argpartition(cosine, -10)[-10:]
-        return [kept[n] for n in best[np.argsort(-cosine[best])]]
+        return [kept[int(n)] for n in best[np.argsort(-cosine[best])]]
 
     return search
 
@@ -191,11 +195,10 @@ def _overlap(kept: list[Memory]) -> Callable[[str], object]:
     return search
 
 
-def missed(result: dict[str, object]) -> list[str]:
+def missed(result: dict[str, Any]) -> list[str]:
     """Which goals were missed, in words."""
     found: list[str] = []
     rows = result["rows"]
-    assert isinstance(rows, list)
     for row in rows:
         if row["engine"] != "haru":
             continue
@@ -207,26 +210,19 @@ def missed(result: dict[str, object]) -> list[str]:
     return found
 
 
-def plot(result: dict[str, object], file: Path) -> None:
+def plot(result: dict[str, Any], file: Path) -> None:
     """Growth of the median and p99 with the number of memories."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    chart, axes = plt.subplots(figsize=(8, 4.5))
+    chart, axes = drawing.axes(8, 4.5)
     rows = result["rows"]
-    for engine in dict.fromkeys(row["engine"] for row in rows):  # type: ignore[union-attr,index]
-        mine = [row for row in rows if row["engine"] == engine]  # type: ignore[union-attr]
+    for engine in dict.fromkeys(row["engine"] for row in rows):
+        mine = [row for row in rows if row["engine"] == engine]
         sizes = [row["memories"] for row in mine]
         (line,) = axes.plot(sizes, [row["wall_ms"]["p50"] for row in mine], marker="o", label=f"{engine}, median")
         axes.plot(sizes, [row["wall_ms"]["p99"] for row in mine], "--", color=line.get_color(), label=f"{engine}, p99")
     axes.axhline(250, color="#b91c1c", linestyle=":", label="budget")
     axes.set(xscale="log", yscale="log", xlabel="memories", ylabel="ms")
     axes.legend(fontsize=8)
-    chart.tight_layout()
-    file.parent.mkdir(parents=True, exist_ok=True)
-    chart.savefig(file, dpi=120)
+    drawing.save(chart, file)
 
 
 if __name__ == "__main__":

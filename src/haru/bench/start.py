@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from typing import Any
 
 from haru.bench import figures
 
@@ -14,6 +15,7 @@ GOAL_CORE_MIB = 150.0
 
 _CORE = """
 import asyncio, tempfile, pathlib
+from typing import Any
 from haru.bench import figures, household
 from haru.embed.static import StaticEmbedder
 from haru.index.sqlite import SqliteIndex
@@ -38,9 +40,9 @@ asyncio.run(main())
 """
 
 
-def run() -> dict[str, object]:
+def run() -> dict[str, Any]:
     """Both, in processes of their own."""
-    times = []
+    times: list[float] = []
     for _ in range(RUNS):
         began = time.perf_counter()
         subprocess.run([sys.executable, "-m", "haru.app.cli", "--help"], check=True, stdout=subprocess.DEVNULL)
@@ -65,11 +67,10 @@ def _core_mib() -> float:
     return round(float(done.stdout), 1)
 
 
-def missed(result: dict[str, object]) -> list[str]:
+def missed(result: dict[str, Any]) -> list[str]:
     """Which goals were missed, in words."""
     found: list[str] = []
     measured = result["figures"]
-    assert isinstance(measured, dict)
     if measured["help_s"]["p50"] >= GOAL_HELP_S:
         found.append(f"haru --help takes {measured['help_s']['p50']} s, not under {GOAL_HELP_S}")
     if measured["core_mib_with_10000_memories"] >= GOAL_CORE_MIB:
