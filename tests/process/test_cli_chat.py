@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -136,6 +137,18 @@ def test_forgetting_in_the_chat_reaches_every_file(haru: Terminal) -> None:
     assert [path for path in haru.home.rglob("*") if path.is_file() and b"boise" in path.read_bytes().lower()] == []
 
 
+def test_forgetting_beside_a_conversation_leaves_nothing_either(haru: Terminal) -> None:
+    """While a conversation has the index open, another process forgets: no file holds the words from then on."""
+    made = json.loads(haru.run("memory", "add", "The user lives in Boise.", "--json")[1])
+    process = haru.start("chat")
+    say(process, "Where do we live?")
+    read_until(process, "That is all.")
+    until(lambda: len(haru.turns()) == 1)
+    assert haru.run("memory", "forget", made["id"], "--yes")[0] == 0
+    assert [path for path in haru.home.rglob("*") if path.is_file() and b"boise" in path.read_bytes().lower()] == []
+    process.communicate("", timeout=PATIENCE_S)
+
+
 def test_a_service_that_is_down_costs_the_reply_not_the_turn(haru: Terminal) -> None:
     """The failure is said in a line, what was said is logged all the same, and a script sees it in the exit code."""
     code, out = haru.run("chat", typed="We live in Boise.\n", HARU_LLM__URL="http://127.0.0.1:9/v1")
@@ -143,6 +156,18 @@ def test_a_service_that_is_down_costs_the_reply_not_the_turn(haru: Terminal) -> 
     assert "no answer from 127.0.0.1:9" in out
     assert "Traceback" not in out
     assert [turn["said"] for turn in haru.turns()] == ["We live in Boise."]
+
+
+def test_a_damaged_index_costs_the_memories_not_the_conversation(haru: Terminal) -> None:
+    """Haru talks on, says what is wrong and what mends it, and the turn is logged with the reason."""
+    haru.home.mkdir(mode=0o700)
+    (haru.home / "index.db").write_bytes(b"rubbish " * 1000)
+    code, out = haru.run("chat", typed="Where do we live?\n")
+    assert code == 0
+    assert "I know 0 things" in out
+    assert "talking without memories for now" in out
+    assert "haru rebuild" in out
+    assert haru.turns()[0]["receipt"]["problem"] == "index-refused"
 
 
 def test_an_interrupt_stops_the_reply_alone(haru: Terminal) -> None:
@@ -219,3 +244,24 @@ def test_files_are_for_their_owner_alone(haru: Terminal) -> None:
 def children(pid: int) -> list[int]:
     """Processes that a process started."""
     return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_at_a_real_terminal(haru: Terminal) -> None:
+    """A person gets a prompt, a reply and a prompt again; Ctrl-C at the prompt ends with the session closed."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "haru.app.cli", "chat"],
+        stdin=theirs, stdout=theirs, stderr=theirs, env=haru.variables, cwd=haru.home.parent, start_new_session=True,
+    )  # fmt: skip
+    os.close(theirs)
+    seen = b""
+    while seen.count(b"You:") < 2:
+        seen += os.read(ours, 1024)
+        if seen.count(b"You:") == 1 and b"Good" not in seen:
+            os.write(ours, b"Good morning!\n")
+    assert b"That is all." in seen
+    process.send_signal(signal.SIGINT)
+    assert process.wait(PATIENCE_S) == 0
+    os.close(ours)
+    last = (next((haru.home / "log").iterdir())).read_text().splitlines()[-1]
+    assert json.loads(last)["kind"] == "session-end"

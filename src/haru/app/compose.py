@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from haru.app.home import Home
 from haru.app.settings import Settings
 from haru.chatlog import ChatLog
 from haru.conversation import SYSTEM, Conversation, ConversationSettings
-from haru.errors import ExtraMissing, SettingsError
+from haru.errors import ExtraMissing, IndexFailure, SettingsError
 from haru.forgotten import Forgotten
 from haru.journal import Journal
 from haru.ports import ChatModel, Embedder
 from haru.recall.desk import RecallSettings
 from haru.recall.sessions import Sessions
+
+logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from haru.index.inprocess import InProcessIndex
@@ -28,51 +31,6 @@ if TYPE_CHECKING:
     from haru.writer.worker import Writer
 
     Index = SqliteIndex | InProcessIndex
-
-
-@dataclass(frozen=True, slots=True)
-class Home:
-    """Where everything stands. Folders are made readable by their owner alone."""
-
-    folder: Path
-
-    @property
-    def log(self) -> Path:
-        """Folder of the chat log."""
-        return self.folder / "log"
-
-    @property
-    def journal(self) -> Path:
-        """The journal."""
-        return self.folder / "journal.jsonl"
-
-    @property
-    def index(self) -> Path:
-        """The embedded index."""
-        return self.folder / "index.db"
-
-    @property
-    def forgotten(self) -> Path:
-        """The tombstones."""
-        return self.folder / "forgotten.jsonl"
-
-    @property
-    def writer_lock(self) -> Path:
-        """Held by the writer at work."""
-        return self.folder / "writer.lock"
-
-    def make(self) -> None:
-        """Make the folder where it is lacking.
-
-        Raises:
-            SettingsError: it can't be made.
-        """
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError as error:
-            raise SettingsError(
-                f"the folder {self.folder} cannot be made: {error.strerror}. Set `home` to another one"
-            ) from None
 
 
 def embedder(settings: Settings, *, local_only: bool = False) -> Embedder | None:
@@ -255,17 +213,28 @@ async def opened_index(settings: Settings, *, maintain: bool = False, vectors: b
 async def conversing(settings: Settings, *, door: str) -> AsyncGenerator[tuple[Conversation, Sessions]]:
     """A conversation on running parts, stopped in reverse order at the end."""
     async with AsyncExitStack() as stack:
-        memories = await stack.enter_async_context(opened_index(settings, maintain=True))
+        Home(settings.home).make()
+        memories = index(settings, maintain=True)
+        stack.push_async_callback(memories.aclose)
         sessions = Sessions(memories, at_hand(settings), recall_settings(settings))
         stack.push_async_callback(sessions.aclose)
         written = log(settings)
         stack.push_async_callback(written.aclose)
         speaking = model(settings)
         stack.push_async_callback(speaking.aclose)
-        await asyncio.gather(memories.warm(), _loaded(speaking))
+        await asyncio.gather(_begun(memories), _loaded(speaking))
         conversation = Conversation(sessions, speaking, written, conversation_settings(settings, door))
         stack.push_async_callback(conversation.aclose)
         yield conversation, sessions
+
+
+async def _begun(memories: Index) -> None:
+    """Have the index at hand. One that can't be used costs the memories, not the conversation."""
+    try:
+        await memories.start()
+        await memories.warm()
+    except IndexFailure as error:
+        logger.warning("talking without memories for now: %s", error)
 
 
 async def _loaded(part: ChatModel) -> None:

@@ -6,8 +6,13 @@ import asyncio
 import fcntl
 import os
 from datetime import UTC, datetime
+from pathlib import Path
 
-from haru.journal import Journal, SetAside
+from haru.chatlog import ChatLog, Turn
+from haru.index.inprocess import InProcessIndex
+from haru.journal import Journal, Retry, SetAside
+from haru.writer.rules import RulesExtractor
+from haru.writer.worker import Writer
 
 from .logged import logged
 
@@ -150,3 +155,18 @@ def diagnosis(haru) -> dict[str, str]:
     ran = haru("doctor", "--json", HARU_LLM__URL="http://127.0.0.1:9/v1", HARU_LLM__MODEL="none")
     assert ran.code == 1
     return {each["part"]: each["verdict"] for each in ran.json}
+
+
+async def test_a_writer_at_work_hears_of_a_retry(tmp_path: Path) -> None:
+    """Turns that a running writer was done with, because they were set aside, are mined after a retry."""
+    log = ChatLog(tmp_path / "log")
+    turn = Turn(session="s-test", at=datetime(2026, 12, 1, tzinfo=UTC), said="We live in Boise.")
+    await log.append(turn)
+    await log.aclose()
+    journal, index = Journal(tmp_path / "journal.jsonl"), InProcessIndex()
+    await journal.append(SetAside(at=turn.at, session="s-test", turns=(turn.id,), reason="reply-unusable"))
+    writer = Writer(tmp_path / "log", journal, index, RulesExtractor())
+    assert await writer.once() == []
+    await journal.append(Retry(at=turn.at, session="s-test", turns=(turn.id,)))
+    assert [outcome.added for outcome in await writer.once()] == [1]
+    assert await writer.once() == []
