@@ -138,7 +138,12 @@ def _fields() -> Iterator[tuple[str, str, str, str]]:
 def _shown(value: object) -> str:
     if isinstance(value, SecretStr):
         return "********" if value.get_secret_value() else ""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else without_login(str(value))
+
+
+def without_login(text: str) -> str:
+    """Text in which no address carries a name and password."""
+    return re.sub(r"(?<=://)[^/@\s]+@", "********@", text)
 
 
 def _told(where: tuple[int | str, ...], kind: str, message: str, value: object, file: Path | None) -> str:

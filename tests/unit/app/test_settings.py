@@ -88,6 +88,7 @@ def test_no_key_is_ever_shown(haru) -> None:
     """Keys are masked in the list, and a wrong one is not repeated in the message."""
     assert "sesame" not in haru("settings", HARU_LLM__KEY="open-sesame").out
     assert haru("settings", "--json", HARU_LLM__KEY="open-sesame").json["llm.key"]["value"] == "********"
+    assert "sesame" not in haru("settings", HARU_LLM__URL="http://robin:open-sesame@localhost/v1").out
     Path("haru.toml").write_text("[llm]\nkey = ['open-sesame']\n")
     ran = haru("settings")
     assert "llm.key" in ran.out

@@ -150,6 +150,14 @@ def test_the_doctor_sees_what_is_wrong(haru) -> None:
     }
 
 
+def test_the_doctor_distrusts_the_clock(haru) -> None:
+    """Turns that lie in the future show that the clock was set back, or is wrong."""
+    logged(haru.home, "We live in Boise.")
+    log = next((haru.home / "log").iterdir())
+    log.write_text(log.read_text().replace('"at":"20', '"at":"21'))
+    assert diagnosis(haru)["chat log"] == "warn"
+
+
 def diagnosis(haru) -> dict[str, str]:
     """The doctor's verdict by part, with a model service that nobody runs."""
     ran = haru("doctor", "--json", HARU_LLM__URL="http://127.0.0.1:9/v1", HARU_LLM__MODEL="none")

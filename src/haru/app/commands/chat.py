@@ -13,7 +13,7 @@ from haru.app import compose
 from haru.app.commands import memory
 from haru.app.commands.keyboard import Keyboard
 from haru.app.commands.opened import console, plain, review
-from haru.app.settings import Settings, load
+from haru.app.settings import Settings, load, without_login
 from haru.chatlog import Turn
 from haru.conversation import Conversation
 from haru.errors import HaruError, ModelFailure
@@ -43,7 +43,7 @@ async def chat(*, intro: bool = True) -> int:
 async def introduce(settings: Settings) -> None:
     """Say plainly what this runs on, and what better parts would change."""
     if settings.llm.url:
-        console.print(f"[dim]Model {plain(settings.llm.model)} at {plain(settings.llm.url)}.[/dim]")
+        console.print(f"[dim]Model {plain(settings.llm.model)} at {plain(without_login(settings.llm.url))}.[/dim]")
     elif settings.llm.path:
         console.print(f"[dim]Model {plain(settings.llm.path)}, on this machine.[/dim]")
     else:
