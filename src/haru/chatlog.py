@@ -34,6 +34,8 @@ FILE_NAME = re.compile(r"^chat-\d{4}-\d{2}-\d{2}\.jsonl$")
 BACKLOG = 1000
 """Records kept in memory while the disk takes none."""
 _LOUD_EVERY_S = 60.0
+_TOLD_APART_BYTES = 80
+"""Enough to hold the id of a file's first record."""
 
 
 def safe_token(value: object) -> object:
@@ -221,7 +223,7 @@ class ChatLogReader:
         self.folder = folder
         self.problems = 0
         """Lines passed over so far."""
-        self._seen: dict[str, tuple[int, int]] = {}  # file name -> (inode, position)
+        self._seen: dict[str, tuple[bytes, int]] = {}  # file name -> (how it begins, position)
 
     def poll(self) -> Iterator[tuple[Place, LogRecord | Problem]]:
         """New records and unreadable lines, file by file in the order of their names.
@@ -231,23 +233,29 @@ class ChatLogReader:
         for name in sorted(log_files(self.folder)):
             path = self.folder / name
             try:
-                status = path.stat()
+                size, begins = path.stat().st_size, _beginning(path)
             except FileNotFoundError:  # removed by retention meanwhile
                 continue
-            inode, position = self._seen.get(name, (status.st_ino, 0))
-            if inode != status.st_ino or status.st_size < position:
+            began, position = self._seen.get(name, (begins, 0))
+            if not begins.startswith(began) or size < position:
                 position = 0
-            if status.st_size == position:
+            self._seen[name] = (begins, position)
+            if size == position:
                 continue
-            self._seen[name] = (status.st_ino, position)
             for line in LineFile(path).read(position):
-                self._seen[name] = (status.st_ino, line.end)
+                self._seen[name] = (begins, line.end)
                 place = Place(name, line.start, line.end)
                 try:
                     yield place, parse(line)
                 except RecordError as error:
                     self.problems += 1
                     yield place, Problem(place, str(error))
+
+
+def _beginning(path: Path) -> bytes:
+    """The first bytes of a file: they tell it from one that took its place. Inode numbers are used again at once."""
+    with path.open("rb") as file:
+        return file.read(_TOLD_APART_BYTES)
 
 
 def log_files(folder: Path) -> list[str]:

@@ -98,6 +98,8 @@ class SetAside(Record):
     session: str
     turns: tuple[str, ...]
     reason: str
+    failures: int = 0
+    """Failures of the session in a row, this one counted."""
 
 
 class Retry(Record):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import Annotated
@@ -64,10 +65,13 @@ UtcTime = Annotated[AwareDatetime, PlainSerializer(_iso, return_type=str, when_u
 """A moment, written as ISO 8601 in UTC with milliseconds."""
 
 
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
 def encodable(value: object) -> object:
     """Text with every lone surrogate, which UTF-8 has no form for, turned into U+FFFD; other values unchanged."""
     if isinstance(value, str):
-        return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        return _SURROGATE.sub("\ufffd", value)
     return value
 
 

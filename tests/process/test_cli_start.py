@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -102,3 +103,16 @@ def test_following_the_log_shows_turns_as_they_come(tmp_path: Path) -> None:
     process.send_signal(2)
     _, errors = process.communicate(timeout=20)
     assert "Traceback" not in errors
+
+
+def test_many_commands_at_once_on_a_new_home(tmp_path: Path) -> None:
+    """Processes that all find nothing there and all make it: each succeeds, and nothing is lost."""
+    kept = {**os.environ, "HARU_HOME": str(tmp_path / "haru"), "HARU_EMBED__MODEL": "static"}
+    command = [sys.executable, "-m", "haru.app.cli", "memory"]
+    processes = [
+        subprocess.Popen([*command, "add", f"Fact number {number}."], stdout=subprocess.DEVNULL, env=kept, cwd=tmp_path)
+        for number in range(6)
+    ]
+    assert [process.wait(60) for process in processes] == [0] * 6
+    listed = json.loads(run(tmp_path, "memory", "list", "--json").stdout)
+    assert sorted(each["text"] for each in listed) == [f"Fact number {number}." for number in range(6)]

@@ -61,10 +61,11 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Environment before file."""
-        del init_settings, dotenv_settings, file_secret_settings
+        """What a program gives, then the environment, then the file."""
+        del dotenv_settings, file_secret_settings
         file = found_file()
-        return (env_settings, TomlConfigSettingsSource(settings_cls, file)) if file else (env_settings,)
+        found = (TomlConfigSettingsSource(settings_cls, file),) if file else ()
+        return (init_settings, env_settings, *found)
 
 
 def found_file() -> Path | None:

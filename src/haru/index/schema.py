@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 from haru.errors import IndexRefused, IndexUnavailable
 
 SCHEMA_VERSION = 1
+_WAL_RETRY_S = 0.01
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -53,10 +55,10 @@ def connect(path: Path, busy_timeout_s: float) -> sqlite3.Connection:
     """
     with translated(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite gives its side files the same mode
+        _create(path)
         db = sqlite3.connect(path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False)
         try:
-            db.execute("PRAGMA journal_mode = WAL")
+            _into_wal(db, busy_timeout_s)
             db.execute("PRAGMA synchronous = NORMAL")  # the journal is the truth: a lost last commit is repaired
             db.execute("PRAGMA secure_delete = ON")
             db.execute("PRAGMA mmap_size = 268435456")
@@ -65,6 +67,31 @@ def connect(path: Path, busy_timeout_s: float) -> sqlite3.Connection:
             db.close()
             raise
         return db
+
+
+def _create(path: Path) -> None:
+    """Make the file, readable by its owner alone; SQLite gives its side files the same mode.
+
+    One that is there is not opened: closing it would let go of every lock that this process has on it.
+    """
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return
+
+
+def _into_wal(db: sqlite3.Connection, limit_s: float) -> None:
+    """Unlike other statements, this one does not wait: two processes that open a new file at once would collide."""
+    gives_up_at = time.monotonic() + limit_s
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() >= gives_up_at:
+                raise
+            time.sleep(_WAL_RETRY_S)
+        else:
+            return
 
 
 def _make(db: sqlite3.Connection, path: Path) -> None:
@@ -86,7 +113,8 @@ def transaction(db: sqlite3.Connection) -> Generator[None]:
     try:
         yield
     except BaseException:
-        db.execute("ROLLBACK")
+        if db.in_transaction:  # some failures have rolled back already
+            db.execute("ROLLBACK")
         raise
     db.execute("COMMIT")
 

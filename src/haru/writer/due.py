@@ -54,8 +54,17 @@ class Backlogs:
     def __len__(self) -> int:
         return sum(len(backlog.waiting) for backlog in self._sessions.values())
 
-    def take(self, place: Place, record: LogRecord, progress: Progress, seen_at: datetime | None) -> None:
-        """One more record of the log. ``seen_at`` is when it was seen being written; ``None`` for an old one."""
+    def take(
+        self, place: Place, record: LogRecord, progress: Progress, between: tuple[datetime, datetime] | None
+    ) -> None:
+        """One more record of the log.
+
+        Args:
+            place: where it stands.
+            record: what it says.
+            progress: which turns are done.
+            between: the last look at the log and this one; ``None`` where nobody watched it being written.
+        """
         if isinstance(record, SessionEnd):
             self._of(record.session).ended = True
         if not isinstance(record, Turn):
@@ -65,7 +74,9 @@ class Backlogs:
             backlog.before.append(place)
             return
         backlog.waiting[record.id] = Waiting(record.id, place, record.at, bool(record.reply))
-        backlog.active_at = seen_at or record.at  # a clock may be wrong; having seen it written is not
+        # A clock may be wrong; that it was written between two looks is sure.
+        doubtful = between is not None and not between[0] <= record.at <= between[1]
+        backlog.active_at = between[1] if between and doubtful else record.at
         backlog.ended = False
 
     def settle(self, progress: Progress) -> None:

@@ -18,6 +18,7 @@ class ModelExtractor:
         model: which one.
         max_operations: most changes from one batch.
         prompt_chars: longest prompt.
+        max_tokens: longest answer, in tokens; twenty changes take some two thousand, and some models think first.
         timeout_s: longest wait for its answer.
         similar: cosine of two sentences, to know a fact in other words.
     """
@@ -28,12 +29,14 @@ class ModelExtractor:
         *,
         max_operations: int = 20,
         prompt_chars: int = prompt.MAX_CHARS,
+        max_tokens: int = 4096,
         timeout_s: float = 180.0,
         similar: Similar | None = None,
     ) -> None:
         self._model = model
         self._max_operations = max_operations
         self._prompt_chars = prompt_chars
+        self._max_tokens = max_tokens
         self._timeout_s = timeout_s
         self._similar = similar
 
@@ -45,7 +48,10 @@ class ModelExtractor:
     async def extract(self, batch: Batch) -> Proposal:
         """See `haru.writer.batch.Extractor.extract`."""
         completion = await self._model.complete(
-            prompt.messages(batch, self._prompt_chars), schema=prompt.SCHEMA, timeout_s=self._timeout_s
+            prompt.messages(batch, self._prompt_chars),
+            schema=prompt.SCHEMA,
+            max_tokens=self._max_tokens,
+            timeout_s=self._timeout_s,
         )
         if completion.finish == "length":
             raise ReplyUnusable("the model's answer was cut off at its token limit")

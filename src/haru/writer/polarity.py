@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 
 from haru import words
+from haru.writer import dates
 
 Similar = Callable[[str, str], float]
 """Cosine of two sentences, -1 to 1."""
@@ -31,7 +32,7 @@ _YES_WORDS = frozenset(
 _NO_WORDS = frozenset(
     map(words.term, ["dislike", "hate", "detest", "loathe", "disabled", "forbidden", "closed", "inactive", "unable"])
 )
-_KIN = {
+KIN = {
     words.term(word): group
     for group, alike in {
         "spouse": "wife husband spouse partner",
@@ -47,12 +48,12 @@ _KIN = {
     }.items()
     for word in alike.split()
 }
-_DATED = re.compile(r"^as of [^,]+, \d{4}, ", re.IGNORECASE)
+"""The relation that each word for one stands for."""
 
 
 def meaning(text: str) -> tuple[frozenset[str], bool]:
     """What a sentence is about, and whether it affirms it."""
-    plain = _DATED.sub("", text)
+    plain = dates.undated(text)
     for idiom, said_plainly in _IDIOMS:
         plain = idiom.sub(said_plainly, plain)
     found = set(words.terms(plain))
@@ -95,7 +96,7 @@ def _numbers(about: frozenset[str]) -> frozenset[str]:
 
 
 def _kin(about: frozenset[str]) -> list[str]:
-    return sorted({_KIN[each] for each in about if each in _KIN})
+    return sorted({KIN[each] for each in about if each in KIN})
 
 
 def _names(text: str) -> frozenset[str]:

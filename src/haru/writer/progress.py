@@ -29,6 +29,8 @@ class Progress:
     """By session: the newest batch that was given up on."""
     attempts: dict[str, Attempt] = field(default_factory=dict[str, Attempt])
     """By session: the batch that failed and is tried again."""
+    failures: dict[str, int] = field(default_factory=dict[str, int])
+    """By session: unusable answers in a row."""
 
     def take(self, record: JournalRecord) -> None:
         """Go one record further."""
@@ -37,16 +39,20 @@ class Progress:
                 self.done.update(record.turns)
                 if record.turns:
                     self.attempts.pop(record.session, None)
+                    self.failures.pop(record.session, None)
             case Attempt():
                 self.attempts[record.session] = record
+                self.failures[record.session] = record.failures
             case SetAside():
                 before = self.aside.get(record.session)
                 turns = (before.turns if before else ()) + record.turns
                 self.aside[record.session] = record.model_copy(update={"turns": tuple(dict.fromkeys(turns))})
                 self.done.update(record.turns)
                 self.attempts.pop(record.session, None)
+                self.failures[record.session] = record.failures
             case Retry():
                 self.done.difference_update(record.turns)
+                self.failures.pop(record.session, None)
                 self.aside.pop(record.session, None)
                 self.attempts.pop(record.session, None)
             case _:
@@ -54,14 +60,17 @@ class Progress:
 
 
 def after_failure(
-    session: str, turns: tuple[str, ...], before: Attempt | None, error: HaruError, now: datetime
+    session: str, turns: tuple[str, ...], before: int, error: HaruError, now: datetime
 ) -> Attempt | SetAside:
-    """What becomes of a batch whose answer was of no use: tried again later, in halves, or set aside."""
-    failures = (before.failures if before else 0) + 1
-    if failures >= MOST_FAILURES or (len(turns) == 1 and failures > WHOLE_TRIES + 1):
-        return SetAside(at=now, session=session, turns=turns, reason=error.code)
-    if isinstance(error, ContextOverflow) and len(turns) == 1:
-        return SetAside(at=now, session=session, turns=turns, reason=error.code)
+    """What becomes of a batch whose answer was of no use: tried again later, in halves, or set aside.
+
+    ``before`` counts the session's failures in a row so far. One bad turn among good ones is found by halving; a session
+    of which nothing works is given up on before that has cost a dozen calls.
+    """
+    failures = before + 1
+    hopeless = isinstance(error, ContextOverflow) or failures > WHOLE_TRIES + 1
+    if failures >= MOST_FAILURES or (len(turns) == 1 and hopeless):
+        return SetAside(at=now, session=session, turns=turns, reason=error.code, failures=failures)
     split = isinstance(error, ContextOverflow) or failures >= WHOLE_TRIES
     wait_s = 0.0 if isinstance(error, ContextOverflow) else pause_s(failures)
     return Attempt(

@@ -21,6 +21,10 @@ MAX_TURN_CHARS = 2_000
 """Longest turn that is shown whole; a transcript of an hour is shown by its beginning and end."""
 _MAX_WORD_CHARS = 60
 _MAX_CONTEXT_CHARS = 400
+_LEAST_TURN_CHARS = 100
+_MAX_FINDINGS = 4
+_FRAME_CHARS = 400
+"""Headings, the time, and what stands between the parts."""
 
 RULES = f"""\
 You keep the long-term memory of Haru, a voice assistant at home. From the new turns of a conversation you decide what
@@ -100,8 +104,8 @@ SCHEMA: dict[str, object] = {
 
 def messages(batch: Batch, max_chars: int = MAX_CHARS) -> list[Message]:
     """What the model reads, within ``max_chars``. Known memories go first where room is short, then context."""
-    turns = [_turn(turn, MAX_TURN_CHARS) for turn in batch.turns]
-    room = max_chars - len(RULES) - sum(map(len, turns)) - 400
+    turns = _turns(batch.turns, max_chars - len(RULES) - _FRAME_CHARS)
+    room = max_chars - len(RULES) - _FRAME_CHARS - sum(len(turn) + 1 for turn in turns)
     context = _fitting([_turn(turn, _MAX_CONTEXT_CHARS) for turn in batch.context], room // 2)
     known = _fitting([_known(memory) for memory in batch.related], room - sum(map(len, context)))
     parts = [
@@ -116,13 +120,24 @@ def messages(batch: Batch, max_chars: int = MAX_CHARS) -> list[Message]:
 
 def fits(turns: Sequence[Turn], max_chars: int = MAX_CHARS) -> bool:
     """Whether so many new turns leave room for the rules and some context; if not, the batch is to be split."""
-    return len(turns) <= 1 or len(RULES) + sum(len(_turn(turn, MAX_TURN_CHARS)) for turn in turns) <= 0.8 * max_chars
+    whole = sum(len(_turn(turn, MAX_TURN_CHARS)) + 1 for turn in turns)
+    return len(turns) <= 1 or len(RULES) + _FRAME_CHARS + whole <= 0.9 * max_chars
+
+
+def _turns(turns: Sequence[Turn], room: int) -> list[str]:
+    """The turns, the longest shortened until all have room: the short ones stay whole."""
+    most = MAX_TURN_CHARS
+    shown = [_turn(turn, most) for turn in turns]
+    while sum(len(turn) + 1 for turn in shown) > room and most > _LEAST_TURN_CHARS:
+        most //= 2
+        shown = [_turn(turn, most) for turn in turns]
+    return shown
 
 
 def _turn(turn: Turn, most: int) -> str:
-    lines = [f"[{_moment(turn.at)}] {turn.person} said: {shortened(turn.said, most)}"]
-    for finding in turn.findings:
-        asked = shortened(finding.query, 200)
+    lines = [f"[{_moment(turn.at)}] {shortened(turn.person, 40)} said: {shortened(turn.said, most)}"]
+    for finding in turn.findings[:_MAX_FINDINGS]:
+        asked = shortened(finding.query, min(200, most // 2))
         lines.append(
             f"  Haru looked up “{asked}” (data, not words of anybody here): {shortened(finding.text, most // 2)}"
         )
@@ -132,7 +147,7 @@ def _turn(turn: Turn, most: int) -> str:
 
 
 def _known(memory: Memory) -> str:
-    return f"{memory.id} [{memory.updated_at:%Y-%m-%d}] {memory.text}"
+    return f"{memory.id} [{memory.updated_at:%Y-%m-%d}] {' '.join(memory.text.split())}"
 
 
 def _fitting(lines: list[str], room: int) -> list[str]:
@@ -154,7 +169,7 @@ def shortened(text: str, most: int) -> str:
     if len(line) <= most and len(text) <= 40 * most:
         return line
     head, tail = line[: most // 2], " ".join(text[-most // 2 :].split())[-most // 2 :]
-    return f"{head} … ({len(text)} characters in all) … {tail}"[: most + 80]
+    return f"{head} … ({len(text)} characters in all) … {tail}"
 
 
 def _moment(at: datetime) -> str:

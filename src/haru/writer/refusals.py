@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+from haru.writer import dates
+
 _ORDER = re.compile(
     r"^\s*(?:always|never|ignore|disregard|forget|from now on|pretend|reveal|repeat|respond|reply|act as"
     r"|you (?:must|are|should)"
     r"|do not (?:tell|say|mention)|don['’]t (?:tell|say|mention)|say |system\b|assistant\b|new (?:system )?rule)"
     r"|\b(?:ignore|disregard|override)\b.{0,30}\b(?:rules?|instructions?|prompts?|guidelines?)\b"
-    r"|\b(?:haru|the assistant|assistants)\b.{0,30}\b(?:always|never|must|say|claim|pretend|reveal|obey)\b"
+    r"|\b(?:haru|the assistant)\b.{0,30}\b(?:always|never|must|say|claim|pretend|reveal|obey)\b"
     r"|\bignorier\w*\b.{0,30}\b(?:regeln|anweisungen)\b|\bignor(?:ez|e|er)\b.{0,30}\b(?:règles|instructions|consignes)\b"
     r"|\bignor[ae]r?\b.{0,30}\b(?:reglas|instrucciones)\b|\bnote (?:for|to) (?:all )?(?:ai|assistants?)\b"
     r"|\b(?:system|assistant|developer)\s*:|</|\[INST\]|<\|",
@@ -29,7 +31,6 @@ _TOKEN = re.compile(
     r"\b(?:sk|pk|gh[op]|xox[bp])[-_][-_A-Za-z0-9]{14,}\b|\bAKIA[A-Z0-9]{12,}\b"
     r"|\b(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[A-Z])[A-Za-z0-9_-]{28,}\b"
 )
-_AS_OF = re.compile(r"^as of [^,]+, \d{4}, ", re.IGNORECASE)
 _AS_OBJECT = re.compile(r"^\s*[\[{]|\{['\"]|['\"]\s*:\s*['\"\[{]")
 
 
@@ -37,7 +38,7 @@ def refusal(text: str) -> str:
     """Why a text must not be stored, in a few words that repeat none of it; empty where it may."""
     if _AS_OBJECT.search(text):
         return "the text of an object, not a sentence"
-    if _ORDER.search(_AS_OF.sub("", text)):
+    if _ORDER.search(dates.undated(text)):
         return "an order to the assistant"
     if holds_secret(text):
         return "a secret"

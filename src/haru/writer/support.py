@@ -10,6 +10,8 @@ from haru import words
 from haru.chatlog import Turn
 from haru.memory import Evidence
 from haru.writer.dates import MONTHS, WEEKDAYS
+from haru.writer.polarity import KIN
+from haru.writer.refusals import holds_secret
 
 LEAST = 0.34
 """Share of a memory's content words that must have been said."""
@@ -20,6 +22,21 @@ _AGREES = re.compile(
     re.IGNORECASE,
 )
 _CALENDAR = frozenset(words.term(name.lower()) for name in (*MONTHS, *WEEKDAYS, "week", "weekend"))
+_FUNCTION_WORDS = frozenset(
+    words.term(word)
+    for word in words.fold(
+        """
+        der die das den dem des ein eine einen einem einer und oder mit von vom zu zum zur auf im ist sind hat habe
+        haben sein seine ihr ihre mein meine unser unsere nicht er sie es ich wir benutzer benutzers nutzer nutzers
+        le la les un une des du de et ou avec chez est sont ont son sa ses notre nos mon ma mes il elle je nous ne pas
+        qui que utilisateur utilisatrice el los las una unos y con del al es son tiene su sus mi mis nuestro nuestra
+        usuario usuaria se lo il gli dei della di con è ha suo sua mio mia nostro utente
+        """
+    ).split()
+)
+"""What carries no meaning in the languages that the index does not stem."""
+_ALIKE_CHARS = 5
+"""Words that begin with so many of the same letters are one word in two forms."""
 _SENTENCE = re.compile(r"[^.!?;\n]+[.!?;]?")
 
 
@@ -30,31 +47,34 @@ class Support:
     evidence: Evidence
     said_in: Turn
     by_finding: bool
-    """Only what was looked up supports it: it may be a finding or an interest, and nothing else."""
+    """Only what was looked up supports it: it may be a finding, and nothing else."""
 
 
-def support(text: str, turns: Sequence[Turn], *, known: frozenset[str] = frozenset()) -> Support | None:
+def support(
+    text: str, turns: Sequence[Turn], *, before: Turn | None = None, known: frozenset[str] = frozenset()
+) -> Support | None:
     """The turn that says most of a memory; ``None`` where nobody said enough of it.
 
     Args:
         text: the memory's sentence.
         turns: the batch's new turns, in order.
+        before: the turn before them: its reply may be what a person agrees to.
         known: terms that need no support, as those of the memory that is being updated.
     """
     wanted = telling(text)
     needed = wanted - known or wanted
     if not needed:
         return None
-    said = [_spoken(turn, before) for turn, before in zip(turns, (None, *turns), strict=False)]
+    said = [_spoken(turn, earlier) for turn, earlier in zip(turns, (before, *turns), strict=False)]
     everything = frozenset[str]().union(*said)
-    best = max(range(len(turns)), key=lambda n: (len(said[n] & wanted), n), default=None)
+    best = max(range(len(turns)), key=lambda n: (len(_found(wanted, said[n])), n), default=None)
     if best is None:
         return None
-    if len(needed & everything) >= LEAST * len(needed) and said[best] & wanted:
+    if len(_found(needed, everything)) >= LEAST * len(needed) and _found(wanted, said[best]):
         return Support(_evidence(turns[best], turns[best].said, wanted), turns[best], by_finding=False)
     for turn in turns:
-        looked_up = frozenset(term for each in turn.findings for term in words.terms(f"{each.query} {each.text}"))
-        if len(needed & (looked_up | everything)) >= LEAST * len(needed) and looked_up & wanted:
+        looked_up = frozenset(term for each in turn.findings for term in _terms(f"{each.query} {each.text}"))
+        if len(_found(needed, looked_up | everything)) >= LEAST * len(needed) and _found(wanted, looked_up):
             found = " ".join(each.text for each in turn.findings)
             return Support(_evidence(turn, found, wanted), turn, by_finding=True)
     return None
@@ -62,18 +82,33 @@ def support(text: str, turns: Sequence[Turn], *, known: frozenset[str] = frozens
 
 def telling(text: str) -> frozenset[str]:
     """The terms of a sentence that say something: days and years apart, which a writer adds."""
-    found = frozenset(words.terms(text))
+    found = _terms(text)
     return frozenset(each for each in found if each not in _CALENDAR and not each.isdigit()) or found
 
 
 def _spoken(turn: Turn, before: Turn | None) -> frozenset[str]:
     """The terms a person said; those of the reply before it too, where the person agrees to it."""
-    agreed = before.heard_reply if before and _AGREES.match(turn.said) else ""
-    return frozenset(words.terms(f"{turn.said} {agreed}"))
+    agreed = before.heard_reply if before and _AGREES.match(turn.said) and "?" not in turn.said else ""
+    # What Haru looked up for somebody was asked for in somebody's words, whatever form the question took.
+    asked = " ".join(each.query for each in turn.findings)
+    return _terms(f"{turn.said} {agreed} {asked}")
+
+
+def _terms(text: str) -> frozenset[str]:
+    """The terms of a text without the commonest words of other languages; one term for each relation in a family."""
+    return frozenset(KIN.get(each, each) for each in words.terms(text) if each not in _FUNCTION_WORDS)
+
+
+def _found(wanted: frozenset[str], said: frozenset[str]) -> frozenset[str]:
+    """Those of the wanted terms that were said, in this form or another."""
+    beginnings = {each[:_ALIKE_CHARS] for each in said if len(each) >= _ALIKE_CHARS}
+    return frozenset(each for each in wanted if each in said or each[:_ALIKE_CHARS] in beginnings)
 
 
 def _evidence(turn: Turn, text: str, wanted: frozenset[str]) -> Evidence:
     sentences = _SENTENCE.findall(text) or [text]
-    best = max(sentences, key=lambda sentence: len(wanted & frozenset(words.terms(sentence)))).strip()
+    best = max(sentences, key=lambda sentence: len(_found(wanted, _terms(sentence)))).strip()
+    if holds_secret(best):
+        return Evidence(session=turn.session, turns=(turn.id,))
     quote = best if len(best) <= MAX_QUOTE_CHARS else best[: MAX_QUOTE_CHARS - 1].rsplit(" ", 1)[0] + "…"
     return Evidence(session=turn.session, turns=(turn.id,), quote=quote)

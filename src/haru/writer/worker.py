@@ -90,7 +90,7 @@ class Writer:
         self._progress = Progress()
         self._journal_read = 0
         self._backlogs = Backlogs(self.settings.rule)
-        self._followed = False
+        self._looked_at: datetime | None = None
         self._outages = 0
         self._paused_until: datetime | None = None
 
@@ -136,17 +136,18 @@ class Writer:
         for line, record in self._journal.read(self._journal_read):
             self._journal_read = line.end
             self._progress.take(record)
-            if isinstance(record, Retry) and self._followed:  # turns that were done wait again
+            if isinstance(record, Retry) and self._looked_at:  # turns that were done wait again
                 self._reader = ChatLogReader(self._log)
                 self._backlogs = Backlogs(self.settings.rule)
-                self._followed = False
-        seen_at = self._now() if self._followed else None
+                self._looked_at = None
+        now = self._now()
+        between = (self._looked_at, now) if self._looked_at else None
         for place, record in self._reader.poll():
             if isinstance(record, Problem):
                 logger.warning("chat log: passed over %s", record)
             else:
-                self._backlogs.take(place, record, self._progress, seen_at)
-        self._followed = True
+                self._backlogs.take(place, record, self._progress, between)
+        self._looked_at = now
         self._backlogs.settle(self._progress)
 
     def _turns(self, waiting: list[Waiting]) -> list[Turn]:
@@ -198,7 +199,7 @@ class Writer:
     async def _failed(self, session: str, keys: tuple[str, ...], error: HaruError, seconds: float) -> Outcome:
         if not blames_the_batch(error):
             return self._outage(session, len(keys), error, seconds)
-        next_step = after_failure(session, keys, self._progress.attempts.get(session), error, self._now())
+        next_step = after_failure(session, keys, self._progress.failures.get(session, 0), error, self._now())
         try:
             await self._journal.append(next_step)
         except LogUnwritable as full:

@@ -50,10 +50,14 @@ def test_an_embedder_is_what_was_asked_for(tmp_path: Path) -> None:
 async def test_an_index_is_closed_whatever_happens_in_between(tmp_path: Path) -> None:
     """After an error inside, nothing of it is left open, and it can be opened again."""
     chosen = settings(tmp_path)
-    with pytest.raises(ZeroDivisionError):
+
+    async def fail() -> None:
         async with compose.opened_index(chosen) as index:
             await index.page()
             raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await fail()
     async with compose.opened_index(chosen) as index:
         assert (await index.page()).memories == ()
 
