@@ -443,6 +443,25 @@ async def test_the_loop_is_never_blocked(
     assert ticker() < 0.25
 
 
+async def test_a_search_that_drips_for_ever_ends_at_its_limit(index: Troubled, memory: Callable[..., Memory]) -> None:
+    """A limit on silence is never reached by a byte now and then: the limit is on the whole."""
+
+    async def drip(_: str) -> None:
+        while True:
+            await asyncio.sleep(0.01)
+
+    sessions = Sessions(index, EMBEDDER, RecallSettings(background_s=0.6))
+    session = sessions.open()
+    await ready(session)
+    index.before_search = drip
+    before = len(asyncio.all_tasks())
+    _, took_s = await timed(session, "what's my dog called")
+    assert took_s < LATEST_S
+    await asyncio.sleep(0.6)
+    assert len(asyncio.all_tasks()) == before
+    await sessions.aclose()
+
+
 async def test_closing_ends_everything_at_once(index: Troubled, sessions: Sessions) -> None:
     """No task of a session outlives it."""
     index.before_search = hang

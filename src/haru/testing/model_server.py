@@ -1,0 +1,189 @@
+"""ModelServer: an OpenAI-compatible server on loopback that answers, or misbehaves, as it is told. Real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Literal, Self, cast
+
+Behaviour = Literal[
+    "normal", "refuses-schema", "unauthorized", "no-model", "busy", "overflow", "failing", "hanging", "dripping",
+    "resetting", "html", "empty", "no-choices", "cut-off",
+]  # fmt: skip
+"""
+``normal`` answers. ``refuses-schema`` knows no ``json_schema``. ``resetting`` breaks a stream off in the middle.
+``dripping`` sends a byte now and then and never an answer. ``cut-off`` ends at the token limit.
+"""
+
+_OVERFLOWS = {
+    "openai": "This model's maximum context length is 4096 tokens. However, your messages resulted in 6031 tokens.",
+    "llama.cpp": "request (6031 tokens) exceeds the available context size (4096 tokens), try increasing it",
+    "vllm": "The decoder prompt (length 6031) is longer than the maximum model length of 4096: maximum context length",
+    "ollama": "input exceeds maximum context length",
+}
+
+
+class ModelServer:
+    """Use it as an async context manager; `url` is its base address.
+
+    Args:
+        reply: what it says.
+        behaviour: how it behaves; may be changed while it runs.
+        retry_after: value of the header, where it is busy.
+        overflow: whose words it uses, where the prompt is too long.
+    """
+
+    def __init__(
+        self,
+        reply: str = "Biscuit, of course.",
+        behaviour: Behaviour = "normal",
+        *,
+        retry_after: str | None = None,
+        overflow: str = "openai",
+    ) -> None:
+        self.reply = reply
+        self.behaviour: Behaviour = behaviour
+        self.retry_after = retry_after
+        self.overflow = overflow
+        self.requests: list[Mapping[str, object]] = []
+        """Bodies of the chat requests received."""
+        self.keys: list[str] = []
+        """Keys they came with."""
+        self.open_connections = 0
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._server
+        self._server.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._server.wait_closed()
+
+    @property
+    def url(self) -> str:
+        """Its base address."""
+        assert self._server
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.open_connections += 1
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                lines = head.decode("latin-1").split("\r\n")
+                headers = {
+                    name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])
+                }
+                body = await reader.readexactly(int(headers.get("content-length", "0")))
+                self.keys.append(headers.get("authorization", "").removeprefix("Bearer "))
+                await self._answer(lines[0].split()[1], body, writer)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return
+        finally:
+            self.open_connections -= 1
+            writer.close()
+
+    async def _answer(self, path: str, body: bytes, writer: asyncio.StreamWriter) -> None:
+        if path.endswith("/models"):
+            await _send(writer, 200, {"object": "list", "data": [{"id": "small"}, {"id": "large"}]})
+            return
+        request = cast("dict[str, object]", json.loads(body))
+        self.requests.append(request)
+        form = cast("dict[str, object]", request.get("response_format") or {}).get("type")
+        match self.behaviour:
+            case "refuses-schema" if form == "json_schema":
+                await _send(writer, 400, _error("response_format: json_schema is not supported"))
+            case "unauthorized":
+                await _send(writer, 401, _error("Incorrect API key provided: sk-very-secret"))
+            case "no-model":
+                await _send(writer, 404, _error("model 'tiny' not found"))
+            case "busy":
+                more = {"retry-after": self.retry_after} if self.retry_after else {}
+                await _send(writer, 429, _error("rate limit"), more)
+            case "overflow":
+                await _send(writer, 400, _error(_OVERFLOWS[self.overflow]))
+            case "failing":
+                await _send(writer, 500, _error("out of memory"))
+            case "hanging":
+                await asyncio.Event().wait()
+            case "dripping":
+                await self._drip(writer)
+            case "html":
+                await _send_bytes(writer, 200, b"<html><body>proxy</body></html>", "text/html")
+            case "empty":
+                await _send_bytes(writer, 200, b"", "application/json")
+            case "no-choices":
+                await _send(writer, 200, {"id": "x", "choices": []})
+            case _:
+                await self._say(request, writer)
+
+    async def _say(self, request: Mapping[str, object], writer: asyncio.StreamWriter) -> None:
+        finish = "length" if self.behaviour == "cut-off" else "stop"
+        if not request.get("stream"):
+            message = {"role": "assistant", "content": self.reply, "reasoning_content": "I think of dogs."}
+            usage = {"prompt_tokens": 11, "completion_tokens": 7}
+            await _send(writer, 200, {"choices": [{"message": message, "finish_reason": finish}], "usage": usage})
+            return
+        writer.write(_head(200, "text/event-stream", {"transfer-encoding": "chunked"}))
+        pieces = self.reply.split(" ")
+        for number, piece in enumerate(pieces):
+            delta = {"content": piece if number == 0 else f" {piece}"}
+            _chunk(writer, {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+            await writer.drain()
+            await asyncio.sleep(0.005)
+            if self.behaviour == "resetting" and number == 0:
+                writer.transport.abort()
+                return
+        last: dict[str, object] = {"index": 0, "delta": {"content": ""}, "finish_reason": finish}
+        _chunk(writer, {"choices": [last]})
+        done = b"data: [DONE]\n\n"
+        writer.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(done), done))
+        await writer.drain()
+
+    async def _drip(self, writer: asyncio.StreamWriter) -> None:
+        writer.write(_head(200, "application/json", {"content-length": "100000"}))
+        while True:
+            writer.write(b" ")
+            await writer.drain()
+            await asyncio.sleep(0.02)
+
+
+def _error(message: str) -> dict[str, object]:
+    return {"error": {"message": message, "type": "invalid_request_error"}}
+
+
+def _head(status: int, kind: str, more: Mapping[str, str]) -> bytes:
+    lines = [f"HTTP/1.1 {status} X", f"content-type: {kind}", *(f"{name}: {value}" for name, value in more.items())]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+async def _send(
+    writer: asyncio.StreamWriter, status: int, value: object, more: Mapping[str, str] | None = None
+) -> None:
+    await _send_bytes(writer, status, json.dumps(value).encode(), "application/json", more)
+
+
+async def _send_bytes(
+    writer: asyncio.StreamWriter, status: int, body: bytes, kind: str, more: Mapping[str, str] | None = None
+) -> None:
+    writer.write(_head(status, kind, {**(more or {}), "content-length": str(len(body))}) + body)
+    await writer.drain()
+
+
+def _chunk(writer: asyncio.StreamWriter, value: object) -> None:
+    data = f"data: {json.dumps(value)}\n\n".encode()
+    writer.write(b"%x\r\n%s\r\n" % (len(data), data))
