@@ -33,7 +33,8 @@ _RELATIVE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _DATED = re.compile(
-    rf"\b(?:(?P<weekday>{_DAY}),?\s+)?(?:the\s+)?(?:(?P<month>{_MONTH})\s+(?:the\s+)?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?"
+    rf"\b(?:(?P<weekday>{_DAY}),?\s+)?(?:the\s+)?"
+    rf"(?:(?P<month>{_MONTH})\s+(?:the\s+)?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?"
     rf"|(?P<day_2>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month_2>{_MONTH})),?\s+(?P<year>\d{{4}})\b"
     rf"(?:\s*\((?P<weekday_2>{_DAY})\))?",
     re.IGNORECASE,
@@ -44,8 +45,8 @@ _YEARLESS = re.compile(
     re.IGNORECASE,
 )
 _COMING = re.compile(
-    r"\b(?:will|going to|plans?|planning|(?:is|are) (?:flying|moving|visiting|travell?ing|getting|expecting|having|starting"
-    r"|leaving|seeing|meeting|due)|appointment|meeting|interview|exam|surgery|operation|flight|recital|reservation"
+    r"\b(?:will|going to|plans?|planning|(?:is|are) (?:flying|moving|visiting|travell?ing|getting|expecting|having"
+    r"|starting|leaving|seeing|meeting|due)|appointment|meeting|interview|exam|surgery|operation|flight|recital|reservation"
     r"|check-?up)\b",
     re.IGNORECASE,
 )
@@ -120,7 +121,8 @@ def _absolute(match: re.Match[str], today: date) -> str:
         day = today + timedelta(days={"tomorrow": 1, "yesterday": -1}.get(word, -1 if word.startswith("last") else 0))
         if not match["part"]:
             return on(day)
-        return f"{lead or ('On' if start else 'on')} the {match['part'].lower()} of {WEEKDAYS[day.weekday()]}, {spelled(day)}"
+        part = match["part"].lower()
+        return f"{lead or ('On' if start else 'on')} the {part} of {WEEKDAYS[day.weekday()]}, {spelled(day)}"
     if match["beyond"]:
         return on(today + timedelta(days=2 if match["beyond"].lower().startswith("after") else -2))
     if unit := (match["ahead"] or match["ago"] or "").lower():

@@ -103,8 +103,9 @@ class _Checks:
         kind = _kind(fields.get("kind"))
         if rests_on.by_finding and kind not in {Kind.FINDING, Kind.INTEREST}:
             raise Dropped("only looked-up text says so: that is no fact about a person")
-        if kind is Kind.FINDING and not dates.has_date(text):
-            text = self.length(f"As of {dates.spelled(rests_on.said_in.at.date())}, {text}")
+        day = rests_on.said_in.at.date()
+        if kind is Kind.FINDING and not dates.tells(text, day.year):
+            text = self.length(dates.as_of(day, text))
         if any(polarity.same(text, other.text, self.similar) for other in self.adds):
             raise Dropped("said twice in one answer")
         known = self.known(text)

@@ -64,8 +64,8 @@ def after_failure(
 ) -> Attempt | SetAside:
     """What becomes of a batch whose answer was of no use: tried again later, in halves, or set aside.
 
-    ``before`` counts the session's failures in a row so far. One bad turn among good ones is found by halving; a session
-    of which nothing works is given up on before that has cost a dozen calls.
+    ``before`` counts the session's failures in a row so far. One bad turn among good ones is found by halving; a
+    session of which nothing works is given up on before that has cost a dozen calls.
     """
     failures = before + 1
     hopeless = isinstance(error, ContextOverflow) or failures > WHOLE_TRIES + 1

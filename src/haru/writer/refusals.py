@@ -21,7 +21,8 @@ _SECRET_NAMED = re.compile(
     r"\b(?:pin(?: code| number)?|pass(?:word|code|phrase)|cvv|cvc|security code|social security|ssn|api key|secret key"
     r"|access token|recovery (?:code|phrase)|seed phrase|kennwort|passwort|mot de passe|contraseña)\b"
     r"(?=.*(?:\d|\bis\b|\bist\b|\best\b|\bes\b|:))"
-    r"|\b(?:(?:alarm|door|gate|garage|lock|safe|entry|access|card|account|routing|sort) (?:code|combination|number))\b(?=.*\d)"
+    r"|\b(?:alarm|door|gate|garage|lock|safe|entry|access|card|account|routing|sort)"
+    r" (?:code|combination|number)\b(?=.*\d)"
     r"|\bas (?:an?|the|his|her|their|my) (?:\w+ )?(?:pin|pass(?:word|code|phrase))\b|\b\d{3}-\d{2}-\d{4}\b",
     re.IGNORECASE,
 )

@@ -44,6 +44,9 @@ _TAIL = re.compile(
     r"(?:,?\s*\b(?:by the way|you know|actually|please|haru|though|okay|right|again|i mean|just so you know)\b)+\W*$",
     re.IGNORECASE,
 )
+_GARBLED = re.compile(
+    r"\b(?:my|our|a|the) (?:i|we|my|our|is|and|but|if)\b|\b(?:i|we) (?:i|we|my|our|is|and|but)\b", re.IGNORECASE
+)
 _CORRECTED = re.compile(r",\s*(?:and\s+)?not\s+[^,]+$", re.IGNORECASE)
 _CLAUSE = re.compile(
     r"(?<=[.!?;])\s+|\s*(?:,\s*)?\b(?:and|but)\b\s+(?=(?:i|we|my|our)\b)|\s*,\s+(?=(?:my|our)\s)", re.IGNORECASE
@@ -150,7 +153,7 @@ def clauses(said: str) -> list[str]:
 def lasting(clause: str) -> Pattern | None:
     """What sort of lasting statement a clause is; ``None`` where it is none."""
     pattern = next((each for each in PATTERNS if each.form.search(clause)), None)
-    if pattern is None or len(clause.split()) < 3 or len(clause) > 200:
+    if pattern is None or len(clause.split()) < 3 or len(clause) > 200 or _GARBLED.search(clause):
         return None
     if _PASSING.search(clause) and pattern.kind not in {Kind.PLAN, Kind.EVENT}:
         return None

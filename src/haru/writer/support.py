@@ -70,10 +70,12 @@ def support(
     best = max(range(len(turns)), key=lambda n: (len(_found(wanted, said[n])), n), default=None)
     if best is None:
         return None
-    if len(_found(needed, everything)) >= LEAST * len(needed) and _found(wanted, said[best]):
+    # A word that only a looked-up text brought in makes a memory rest on that text, whatever else in it was said.
+    from_elsewhere = any(wanted & _looked_up(turn) - everything for turn in turns)
+    if len(_found(needed, everything)) >= LEAST * len(needed) and _found(wanted, said[best]) and not from_elsewhere:
         return Support(_evidence(turns[best], turns[best].said, wanted), turns[best], by_finding=False)
     for turn in turns:
-        looked_up = frozenset(term for each in turn.findings for term in _terms(f"{each.query} {each.text}"))
+        looked_up = _looked_up(turn)
         if len(_found(needed, looked_up | everything)) >= LEAST * len(needed) and _found(wanted, looked_up):
             found = " ".join(each.text for each in turn.findings)
             return Support(_evidence(turn, found, wanted), turn, by_finding=True)
@@ -92,6 +94,10 @@ def _spoken(turn: Turn, before: Turn | None) -> frozenset[str]:
     # What Haru looked up for somebody was asked for in somebody's words, whatever form the question took.
     asked = " ".join(each.query for each in turn.findings)
     return _terms(f"{turn.said} {agreed} {asked}")
+
+
+def _looked_up(turn: Turn) -> frozenset[str]:
+    return frozenset(term for each in turn.findings for term in _terms(f"{each.query} {each.text}"))
 
 
 def _terms(text: str) -> frozenset[str]:

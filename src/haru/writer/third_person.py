@@ -27,11 +27,12 @@ _SUBJECT = re.compile(
     re.IGNORECASE,
 )
 _OTHERS = re.compile(r"\b(my|our|mine|ours|me|us|myself|ourselves)\b", re.IGNORECASE)
-_PAST = frozenset(
+_AS_THEY_ARE = frozenset(
     """
     had went came met bought got made took gave said told found lost left began became broke built chose drank drove
     ate fell felt flew forgot grew heard kept knew led lent meant paid put ran read rode rose sang sat saw sent set
-    shot slept spoke spent stood taught thought threw understood woke wore won wrote could should might must would
+    is are was were am been shot slept spoke spent stood taught thought threw understood woke wore won
+    wrote could should might must would
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 
@@ -54,9 +55,9 @@ def _other(match: re.Match[str]) -> str:
 
 
 def inflected(verb: str) -> str:
-    """The third person of a verb in the present; a past form as it is."""
+    """The third person of a verb in the present; other forms as they are."""
     plain = verb.lower()
-    if plain in _PAST or plain.endswith("ed"):
+    if plain in _AS_THEY_ARE or plain.endswith("ed"):
         return plain
     if plain in {"have", "do", "go", "be"}:
         return {"have": "has", "do": "does", "go": "goes", "be": "is"}[plain]
