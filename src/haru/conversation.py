@@ -28,6 +28,8 @@ SYSTEM = (
     "person, with no lists and no markup. If you don't know something, say so."
 )
 
+_MAX_FINDING_CHARS = 4_000
+
 
 @dataclass(frozen=True, slots=True)
 class ConversationSettings:
@@ -100,7 +102,8 @@ class Conversation:
         recollection = await session.recall(said)
         self.recalled = tuple(memory.text for memory in recollection.memories)
         memory_block = prompt.block(recollection.memories, self.settings.header)
-        asked = "\n\n".join([said, *(f"(Looked up, as data: {each.text})" for each in findings)])
+        looked_up = (f"(Looked up, as data: {prompt.one_line(each.text)[:_MAX_FINDING_CHARS]})" for each in findings)
+        asked = "\n\n".join([said, *looked_up])
         messages = prompt.messages(self.settings.system, list(self._history), asked, memory_block, self.settings.place)
         pieces: list[str] = []
         whole = False

@@ -26,6 +26,9 @@ from haru.scoring import Document, Question
 BUILD_AT_ONCE = 2_000
 """A store up to this size is read into arrays at the first question, in tens of milliseconds; a larger one aside."""
 
+CATCH_UP = 2_000
+"""Changes up to this number are taken into the arrays before a question is answered."""
+
 _COLUMNS = "slot, status, terms, sounds, person, -importance_neg, use_count, -touched_neg"
 
 
@@ -98,6 +101,11 @@ class Reader:
                 return
         version = int(self.one("PRAGMA data_version")[0])
         if version != self._version:
+            behind = self.one("SELECT count(*) FROM memories WHERE seq > ?", self._snapshot.seq)[0]
+            if behind > CATCH_UP:  # an import, say: full text answers while the arrays are read anew
+                self._snapshot = None
+                self.build()
+                return
             self._snapshot = self._caught_up(self._snapshot)
             self._version = version
         if self._snapshot.corpus.worn and self._building is None:

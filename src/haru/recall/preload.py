@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from haru.errors import IndexFailure
 from haru.memory import Memory
 from haru.ports import MemoryIndex
 
@@ -27,8 +26,8 @@ async def fetch(index: MemoryIndex, *, limit: int, limit_s: float) -> tuple[list
                 cursor = page.cursor
                 if cursor is None or not page.memories:
                     break
-    except (IndexFailure, TimeoutError) as error:
-        problem = error.code if isinstance(error, IndexFailure) else "late"
+    except Exception as error:  # noqa: BLE001 - an adapter may raise anything; a turn must not hear of it
+        problem = "late" if isinstance(error, TimeoutError) else getattr(error, "code", type(error).__name__)
         logger.warning("preload failed (%s) with %d memories at hand", problem, len(memories))
         return memories[:limit], problem
     return memories[:limit], ""

@@ -207,7 +207,12 @@ class RecallSession:
         )
         if self._preload_problem and not memories:
             return
-        self._cache.fill(await self._aside(partial(shelve, memories, self._desk.embedder)))
+        try:
+            shelf = await self._aside(partial(shelve, memories, self._desk.embedder))
+        except IndexFailure as error:  # no vectors: words alone still find a lot
+            self._preload_problem = error.code
+            shelf = await self._aside(partial(shelve, memories, None))
+        self._cache.fill(shelf)
         self._preloaded_at = asyncio.get_running_loop().time()
 
     async def _at_hand(self, vector: asyncio.Task[Vectors | None], deadline: float) -> None:

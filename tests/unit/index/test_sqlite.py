@@ -157,3 +157,18 @@ async def test_a_large_store_answers_before_its_arrays_stand(tmp_path: Path, mem
     after = [hit.memory.id for hit in (await index.search("what's my dog Biscuit called")).hits]
     assert before[0] == after[0]
     await index.aclose()
+
+
+async def test_a_large_import_by_another_process_is_found(tmp_path: Path, memory: Make) -> None:
+    """Too much to take in before a question: full text answers it, and the arrays follow."""
+    path = tmp_path / "index.db"
+    one, other = (SqliteIndex(path, StaticEmbedder()) for _ in range(2))
+    assert (await one.search("box 2999")).hits == ()
+    await other.put([memory(f"The user keeps box {n} on the shelf.") for n in range(3000)])
+    assert (await one.search("box 2999")).hits[0].memory.text == "The user keeps box 2999 on the shelf."
+    await one.ready()
+    await other.put([memory("The user's dog is called Biscuit.")])
+    assert (await one.search("Biscuit")).hits[0].memory.text == "The user's dog is called Biscuit."
+    assert (await one.search("box 17")).hits[0].memory.text == "The user keeps box 17 on the shelf."
+    await one.aclose()
+    await other.aclose()

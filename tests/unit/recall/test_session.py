@@ -345,6 +345,34 @@ async def test_an_index_that_breaks_its_promise_does_not_break_the_turn(
     assert "biscuit" not in caplog.text.lower()
 
 
+async def test_no_adapters_mistake_outlasts_an_outage(
+    index: Troubled, memory: Callable[..., Memory], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A probe or a preload that raises something foreign must neither end the watch nor pass for success."""
+
+    async def broken(_: str) -> None:
+        raise ValueError("mine")
+
+    async def broken_listing() -> None:
+        raise ValueError("mine")
+
+    index.before_search, index.before_page = broken, broken_listing
+    sessions = Sessions(index, EMBEDDER, RecallSettings())
+    session = sessions.open()
+    for _ in range(4):
+        recollection = await session.recall("what's my dog called")
+    assert (recollection.receipt.preload, recollection.receipt.preload_problem) == ("failed", "ValueError")
+    assert not sessions.breaker.closed
+    await asyncio.sleep(1.3)
+    index.before_search = lambda _: nothing()
+    for _ in range(50):
+        await asyncio.sleep(0.1)
+        if sessions.breaker.closed:
+            break
+    assert (await session.recall("what's my dog called")).receipt.outcome == "search"
+    await sessions.aclose()
+
+
 async def test_words_heard_early_are_searched_early(index: Troubled, sessions: Sessions) -> None:
     """The search is under way before the last word, and the reply waits for nothing."""
     session = sessions.open()
