@@ -236,6 +236,11 @@ class ChatLogReader:
                 size, begins = path.stat().st_size, _beginning(path)
             except FileNotFoundError:  # removed by retention meanwhile
                 continue
+            except OSError as error:
+                self.problems += 1
+                place = Place(name, 0, 0)
+                yield place, Problem(place, f"cannot be read: {error.strerror}")
+                continue
             began, position = self._seen.get(name, (begins, 0))
             if not begins.startswith(began) or size < position:
                 position = 0

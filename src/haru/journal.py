@@ -126,7 +126,11 @@ class Journal:
         """Lines passed over while reading."""
 
     def read(self, start: int = 0) -> Iterator[tuple[Line, JournalRecord]]:
-        """Every readable record from byte ``start``. Blocks."""
+        """Every readable record from byte ``start``. Blocks.
+
+        Raises:
+            LogUnwritable: the file can't be read at all.
+        """
         try:
             for line in self._file.read(start):
                 try:
@@ -135,6 +139,8 @@ class Journal:
                     self.problems += 1
         except FileNotFoundError:
             return
+        except OSError as error:
+            raise LogUnwritable(f"cannot read {self.path}: {error.strerror}") from error
 
     async def append(self, record: JournalRecord) -> None:
         """Add one record; it stands on the disk when this returns.

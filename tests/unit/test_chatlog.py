@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import fcntl
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -221,3 +223,18 @@ def test_a_damaged_turn_is_a_turn_or_refused(data: st.DataObject) -> None:
         parse(Line(0, len(body) + 1, bytes(body)))
     except RecordError:
         return
+
+
+async def test_a_slow_disk_holds_up_no_loop(log: ChatLog, tmp_path: Path, ticker: Callable[[], float]) -> None:
+    """Sound goes on playing while a write takes half a second."""
+    await log.append(turn("one"))
+    (path,) = tmp_path.glob("chat-*.jsonl")
+    with path.open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        writing = asyncio.create_task(log.append(turn("two")))
+        await asyncio.sleep(0.5)
+        assert not writing.done()
+        fcntl.flock(held, fcntl.LOCK_UN)
+    await writing
+    assert said(ChatLogReader(tmp_path)) == ["one", "two"]
+    assert ticker() < 0.25

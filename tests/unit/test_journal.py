@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from haru.errors import IndexUnavailable, RecordError
+from haru.errors import IndexUnavailable, LogUnwritable, RecordError
 from haru.index.inprocess import InProcessIndex
 from haru.journal import Applied, Change, Entry, Journal, parse, replay
 from haru.lines import Line
@@ -97,6 +97,13 @@ async def test_damage_costs_a_line_and_is_counted(journal: Journal, memory: Make
     await journal.append(entry(memory("The user's cat is called Mochi.")))
     assert len(replay(journal.read())) == 2
     assert journal.problems == 1
+
+
+def test_a_journal_that_cannot_be_read_is_no_empty_one(journal: Journal) -> None:
+    """It would look as if nothing had ever been learned."""
+    journal.path.mkdir(parents=True)
+    with pytest.raises(LogUnwritable, match="cannot read"):
+        list(journal.read())
 
 
 def test_no_journal_is_an_empty_one(journal: Journal) -> None:

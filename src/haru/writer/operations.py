@@ -85,6 +85,7 @@ class _Checks:
                     one(item)
                 except Dropped as reason:
                     self.rejected.append(Rejected(verb=verb, reason=str(reason)))
+        self.suspect()
         return Proposal(
             adds=tuple(self.adds),
             updates=tuple(self.updates.values()),
@@ -92,6 +93,14 @@ class _Checks:
             relevant=tuple(self.relevant(answer["relevant"])),
             rejected=tuple(self.rejected),
         )
+
+    def suspect(self) -> None:
+        """A fact that somebody just spoke of, retired with nothing in its place, may be a model's half answer."""
+        if self.adds or self.updates:
+            return
+        for key in self.retires:
+            if any(telling(self.shown[key].text) & frozenset(words.terms(turn.said)) for turn in self.batch.turns):
+                logger.warning("suspicious: %s was just spoken of and is retired with nothing in its place", key)
 
     def room(self) -> None:
         if len(self.adds) + len(self.updates) + len(self.retires) >= self.most:

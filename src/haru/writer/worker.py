@@ -111,11 +111,11 @@ class Writer:
 
     async def once(self) -> list[Outcome]:
         """Do all that is due now."""
-        await asyncio.to_thread(self._catch_up)
         outcomes: list[Outcome] = []
         if self._paused_until and self._now() < self._paused_until:
             return outcomes
         try:
+            await asyncio.to_thread(self._catch_up)
             async with self._journal.changing(self._index):
                 pass  # what a crash left between journal and index is finished first
         except HaruError as error:

@@ -172,6 +172,20 @@ async def test_a_correction_is_no_copy(existing: str, new: str, becomes: str) ->
         assert found.updates == ()
 
 
+async def test_a_half_answer_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """Told that a liking turned into a dislike, a model once deleted the old fact and saved nothing."""
+    loved = known("The user loves black coffee.")
+    said = ["I can't stand black coffee any more."]
+    found = await proposed(said, {"retire": [{"id": "m1", "reason": "changed"}]}, loved)
+    assert len(found.retires) == 1
+    assert "suspicious: m1" in caplog.text
+    assert "coffee" not in caplog.text
+    caplog.clear()
+    whole = {"retire": [{"id": "m1"}], "add": [add("The user dislikes black coffee.")]}
+    await proposed(said, whole, loved)
+    assert "suspicious" not in caplog.text
+
+
 async def test_one_change_a_memory() -> None:
     """Updated and retired in one answer: the first one counts."""
     found = await proposed(

@@ -488,6 +488,21 @@ async def test_an_index_that_takes_nothing_keeps_what_was_learned(
     assert len(house.extractor.batches) == 1
 
 
+async def test_a_journal_on_a_full_disk_loses_nothing(house: House) -> None:
+    """Nothing is marked as done that is not; when there is room again it is learned, once."""
+    house.said("The user keeps bees.")
+    house.later(minutes=3)
+    house.journal.path.mkdir()  # in the way, as a full disk would be
+    (outcome,) = await house.writer.once()
+    assert outcome.problem == "log-unwritable"
+    assert await house.texts() == []
+    house.journal.path.rmdir()
+    house.later(hours=2)
+    await house.writer.once()
+    assert await house.texts() == ["The user keeps bees."]
+    assert house.writer.backlog == 0
+
+
 async def test_no_words_reach_the_program_log(house: House, caplog: pytest.LogCaptureFixture) -> None:
     """What people say is for the chat log alone."""
     with caplog.at_level(logging.DEBUG):
