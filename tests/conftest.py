@@ -11,9 +11,6 @@ import pytest
 
 from haru.memory import Memory, derived_id
 
-MOST_LAG_S = 0.25
-"""A loop that stands still for longer was blocked. Generous, for these machines are shared."""
-
 NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 
 

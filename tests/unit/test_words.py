@@ -81,4 +81,4 @@ def test_a_podcast_costs_little() -> None:
     """Only the beginning of an endless text is looked at."""
     began = time.perf_counter()
     words.query_terms("and then the dog ran over the hill " * 30_000)
-    assert time.perf_counter() - began < 0.25
+    assert time.perf_counter() - began < 1.0
