@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from haru.bench.figures import one_thread, write
+from haru.errors import HaruError
+from haru.ports import Embedder
 
 app = typer.Typer(
     help="Measure speed and quality on this machine.", no_args_is_help=True, pretty_exceptions_enable=False
@@ -79,6 +81,38 @@ def recall(
     console.print(table)
     _keep("recall", result, json_file, plot, bench.plot)
     _judge(bench.missed(result))
+
+
+@app.command()
+def quality(
+    data: Annotated[Path, typer.Option(help="locomo10.json of the LoCoMo repository; it is not shipped.")],
+    embedder: Annotated[str, typer.Option(help="static or minilm.")] = "static",
+    json_file: JsonFile = None,
+    plot: Plot = None,
+) -> None:
+    """Does recall find what answers a question?"""
+    one_thread()
+    from haru.bench import quality as bench
+
+    result = bench.run(data, _embedder(embedder), console.print)
+    keys = ("memories", "engine", "form", "recall@5", "recall@10", "mrr", "returned")
+    table = Table(*keys)
+    for row in result["rows"]:
+        table.add_row(*(str(row[key]) for key in keys))
+    console.print(table)
+    _keep(f"quality-{embedder}", result, json_file, plot, bench.plot)
+
+
+def _embedder(name: str) -> Embedder:
+    if name == "minilm":
+        from haru.embed.minilm import MiniLmEmbedder
+
+        return MiniLmEmbedder()
+    if name == "static":
+        from haru.embed.static import StaticEmbedder
+
+        return StaticEmbedder()
+    raise HaruError(f"there is no embedder {name}; known are static and minilm")
 
 
 @app.command()

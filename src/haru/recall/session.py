@@ -107,7 +107,8 @@ class RecallSession:
                 await self._at_hand(vector, deadline)
         waited = loop.time() - waiting_since
         if hits is not None:
-            found = merge.from_hits(hits, "speculative" if search and search.speculative else "search")
+            source = "speculative" if search and search.speculative else "search"
+            found = merge.merge(merge.from_hits(hits, source), (), self._desk.settings.size)
         else:
             vectors = self._result(vector)
             question = scoring.question(query, None if vectors is None else vectors[0])

@@ -16,6 +16,7 @@ from haru.ports import ACTIVE, Filters, Hits, Page
 from haru.recall.desk import RecallSettings, Recollection
 from haru.recall.session import RecallSession
 from haru.recall.sessions import Sessions
+from haru.testing.faults import FaultyIndex
 
 LATEST_S = 0.6
 """Budget and a generous margin: these machines are shared, and the benchmark measures the real overshoot."""
@@ -343,6 +344,16 @@ async def test_an_index_that_breaks_its_promise_does_not_break_the_turn(
     assert texts(recollection)[0] == HOME[0]
     assert recollection.receipt.problem == "ValueError"
     assert "biscuit" not in caplog.text.lower()
+
+
+async def test_an_index_that_repeats_itself_fills_no_prompt(index: Troubled, memory: Callable[..., Memory]) -> None:
+    """Hits twice over, and more than were asked for: each memory comes up once."""
+    wrong = FaultyIndex(index.inner, "wrong")
+    sessions = Sessions(wrong, EMBEDDER, RecallSettings())
+    recollection = await sessions.open().recall("what's my dog called")
+    assert texts(recollection) == [HOME[0]]
+    assert len(recollection.receipt.recalled) == 1
+    await sessions.aclose()
 
 
 async def test_no_adapters_mistake_outlasts_an_outage(
