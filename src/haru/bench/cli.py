@@ -118,6 +118,7 @@ def _embedder(name: str) -> Embedder:
 @app.command()
 def start(json_file: JsonFile = None) -> None:
     """How quickly does the command line start, and how much memory does the core take?"""
+    one_thread()
     from haru.bench import start as bench
 
     result = bench.run()

@@ -14,7 +14,7 @@ GOAL_HELP_S = 0.3
 GOAL_CORE_MIB = 150.0
 
 _CORE = """
-import asyncio, tempfile, pathlib
+import asyncio, pathlib
 from typing import Any
 from haru.bench import figures, household
 from haru.embed.static import StaticEmbedder
@@ -22,9 +22,8 @@ from haru.index.sqlite import SqliteIndex
 from haru.recall.sessions import Sessions
 
 async def main():
-    path = pathlib.Path(tempfile.mkdtemp()) / "index.db"
     {fill}
-    index = SqliteIndex(pathlib.Path({path!r}) if {path!r} else path, StaticEmbedder())
+    index = SqliteIndex(pathlib.Path({path!r}), StaticEmbedder())
     {put}
     await index.ready()
     sessions = Sessions(index, StaticEmbedder())

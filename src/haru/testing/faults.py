@@ -20,9 +20,9 @@ FAULTS: tuple[Fault, ...] = get_args(Fault)
 """
 ``fast``: no fault. ``slow``: answers after ``delay_s``. ``hung``: never. ``dripping``: a sign of life now and then,
 never an answer. ``resetting``: breaks off after a moment. ``busy``: asks to wait. ``failing``: a server's error.
-``dead``: refused at once. ``cold``: the first answer after ``delay_s``, then fast. ``blocking``: holds a thread for
-``delay_s``. ``flaky``: one of two calls hangs. ``foreign``: an exception that no index may raise. ``wrong``: hits twice
-over, and more than asked for.
+``dead``: refused at once. ``cold``: nothing until ``delay_s`` after the first call, then fast. ``blocking``: holds a
+thread for ``delay_s``. ``flaky``: one of two calls hangs. ``foreign``: an exception that no index may raise.
+``wrong``: hits twice over, and more than asked for.
 """
 
 
@@ -34,16 +34,26 @@ class FaultyIndex:
         fault: which trouble; may be changed at any time.
         delay_s: how long, where the trouble takes time.
         seed: for the troubles that come by chance.
+        listing: whether `page` is troubled too.
     """
 
-    def __init__(self, inner: MemoryIndex, fault: Fault = "fast", *, delay_s: float = 3.0, seed: int = 0) -> None:
+    def __init__(
+        self,
+        inner: MemoryIndex,
+        fault: Fault = "fast",
+        *,
+        delay_s: float = 3.0,
+        seed: int = 0,
+        listing: bool = True,
+    ) -> None:
         self._inner = inner
         self.fault: Fault = fault
         self.delay_s = delay_s
         self.calls = 0
         self.open_calls = 0
         self._chance = random.Random(seed)
-        self._warm = False
+        self._listing = listing
+        self._woken_at: float | None = None
 
     async def search(
         self, query: str, *, size: int = 10, filters: Filters = ACTIVE, customer_id: str = HOUSEHOLD
@@ -58,7 +68,8 @@ class FaultyIndex:
 
     async def page(self, *, cursor: str | None = None, limit: int = 1000, filters: Filters = ACTIVE) -> Page:
         """See `haru.ports.MemoryIndex.page`."""
-        await self._trouble()
+        if self._listing:
+            await self._trouble()
         return await self._inner.page(cursor=cursor, limit=limit, filters=filters)
 
     async def get(self, ids: Sequence[str]) -> list[Memory]:
@@ -113,9 +124,9 @@ class FaultyIndex:
             case "dead":
                 raise IndexUnavailable("connection refused")
             case "cold":
-                if not self._warm:
-                    await asyncio.sleep(self.delay_s)
-                    self._warm = True
+                now = time.monotonic()
+                self._woken_at = self._woken_at or now  # it warms up whether or not the first call is given up on
+                await asyncio.sleep(max(self._woken_at + self.delay_s - now, 0.0))
             case "blocking":
                 await asyncio.to_thread(time.sleep, self.delay_s)
             case "flaky":
