@@ -12,7 +12,8 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,23 @@ class _Seen:
 
 async def run(turns: int, faults: Sequence[Fault] = FAULTS, told: Callable[[str], None] = print) -> dict[str, Any]:
     """Every fault in turn; then a store that is down for good and comes back."""
-    logging.getLogger("haru.recall").setLevel(logging.CRITICAL)  # thousands of faults on purpose
+    with _unlogged():
+        return await _run(turns, faults, told)
+
+
+@contextmanager
+def _unlogged() -> Generator[None]:
+    """Thousands of faults on purpose are no news; afterwards they are again."""
+    recall = logging.getLogger("haru.recall")
+    before = recall.level
+    recall.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        recall.setLevel(before)
+
+
+async def _run(turns: int, faults: Sequence[Fault], told: Callable[[str], None]) -> dict[str, Any]:
     kept = household.memories(MEMORIES)
     inner = InProcessIndex(EMBEDDER)
     await inner.put(kept)
