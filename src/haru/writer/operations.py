@@ -6,56 +6,34 @@ A bad operation is dropped and counted with its reason; the good ones beside it 
 from __future__ import annotations
 
 import logging
-import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from haru import words
-from haru.memory import MAX_TEXT_CHARS, Kind, Memory, encodable
+from haru.memory import MAX_TEXT_CHARS, Kind, Memory
 from haru.writer import dates, polarity
 from haru.writer.answer import Answer
 from haru.writer.batch import Batch, Proposal, ProposedAdd, ProposedRetire, ProposedUpdate, Rejected
+from haru.writer.fields import (
+    Dropped,
+    as_fields,
+    as_id,
+    as_importance,
+    as_kind,
+    as_label,
+    as_reason,
+    as_sentence,
+    as_subject,
+    as_tags,
+)
 from haru.writer.polarity import Similar
 from haru.writer.refusals import refusal
+from haru.writer.safety import protected, weakened
 from haru.writer.support import Support, support, telling
 
 logger = logging.getLogger(__name__)
 
-MAX_TAGS = 8
-MAX_TAG_CHARS = 40
-MAX_SUBJECT_CHARS = 60
-
-_NOBODY = frozenset({"", "user", "the user", "users", "the users", "household", "the household", "person", "speaker"})
-_SAFETY = re.compile(
-    r"allerg|anaphyla|epipen|medication|medicine|insulin|diabet|asthma|epilep|pacemaker|blood thinner|emergency",
-    re.IGNORECASE,
-)
-_TAKEN_BACK = re.compile(
-    r"\b(?:no longer|not|never|isn['’]?t|wasn['’]?t|don['’]?t|any ?more|wrong|mistake|outgr[eo]w|stopped|cured)\b",
-    re.IGNORECASE,
-)
-_KINDS = {
-    "hobby": Kind.INTEREST,
-    "hobbyhorse": Kind.INTEREST,
-    "like": Kind.PREFERENCE,
-    "dislike": Kind.PREFERENCE,
-    "people": Kind.PERSON,
-    "relationship": Kind.PERSON,
-    "family": Kind.PERSON,
-    "date": Kind.EVENT,
-    "appointment": Kind.PLAN,
-    "goal": Kind.PLAN,
-    "todo": Kind.PLAN,
-    "task": Kind.PROJECT,
-    "lookup": Kind.FINDING,
-    "search": Kind.FINDING,
-}
-"""What models write instead of the kinds they were given."""
-
-
-class Dropped(Exception):
-    """One operation is not carried out."""
+_ABOUT_A_PERSON = re.compile(r"\b(?:the )?user\b", re.IGNORECASE)
 
 
 def check(answer: Answer, batch: Batch, *, most: int = 20, similar: Similar | None = None) -> Proposal:
@@ -84,7 +62,7 @@ class _Checks:
                     self.room()
                     one(item)
                 except Dropped as reason:
-                    self.rejected.append(Rejected(verb=verb, reason=str(reason)))
+                    self.rejected.append(Rejected(verb=verb, reason=str(reason), id=reason.key))
         self.suspect()
         return Proposal(
             adds=tuple(self.adds),
@@ -99,7 +77,7 @@ class _Checks:
         if self.adds or self.updates:
             return
         for key in self.retires:
-            if any(telling(self.shown[key].text) & frozenset(words.terms(turn.said)) for turn in self.batch.turns):
+            if any(telling(self.shown[key].text) & telling(turn.said) for turn in self.batch.turns):
                 logger.warning("suspicious: %s was just spoken of and is retired with nothing in its place", key)
 
     def room(self) -> None:
@@ -107,28 +85,27 @@ class _Checks:
             raise Dropped(f"more than {self.most} changes in a batch")
 
     def add(self, item: object) -> None:
-        fields = _fields(item)
+        fields = as_fields(item)
         text, rests_on = self.text(fields)
-        kind = _kind(fields.get("kind"))
-        if rests_on.by_finding and kind not in {Kind.FINDING, Kind.INTEREST}:
+        kind = as_kind(fields.get("kind"))
+        if rests_on.by_finding and not _may_rest_on_finding(kind, text, rests_on):
             raise Dropped("only looked-up text says so: that is no fact about a person")
         day = rests_on.said_in.at.date()
         if kind is Kind.FINDING and not dates.tells(text, day.year):
             text = self.length(dates.as_of(day, text))
         if any(polarity.same(text, other.text, self.similar) for other in self.adds):
             raise Dropped("said twice in one answer")
-        known = self.known(text)
-        if known:
+        if self.known(text):
             return
-        tags = _tags(fields.get("tags"))
+        tags = as_tags(fields.get("tags"))
         self.adds.append(
             ProposedAdd(
                 text=text,
-                subject=_subject(fields.get("subject"), tags, text),
+                subject=as_subject(fields.get("subject"), tags, text),
                 kind=kind,
                 tags=tags,
-                importance=_importance(fields.get("importance"), kind),
-                about=_line(fields.get("about"), MAX_SUBJECT_CHARS),
+                importance=as_importance(fields.get("importance"), kind),
+                about=as_label(fields.get("about")),
                 evidence=rests_on.evidence,
             )
         )
@@ -149,62 +126,63 @@ class _Checks:
         return False
 
     def update(self, item: object) -> None:
-        fields = _fields(item)
+        fields = as_fields(item)
         memory = self.changeable("update", fields.get("id"))
         text, rests_on = self.text(fields, memory)
-        if rests_on.by_finding and memory.kind not in {Kind.FINDING, Kind.INTEREST}:
+        if rests_on.by_finding and not _may_rest_on_finding(memory.kind, text, rests_on):
             raise Dropped("only looked-up text says so: that changes no fact about a person")
         if text == memory.text:
             raise Dropped("an update that changes nothing")
-        if self.protected(memory) and not telling(memory.text) <= telling(text):
-            raise Dropped("it would weaken a safety fact that nobody took back")
-        tags = _tags(fields.get("tags"))
-        subject = _subject(fields.get("subject"), tags, "")
+        if protected(memory, self.batch.turns) and weakened(memory.text, text):
+            raise Dropped("it would weaken a safety fact that nobody took back", memory.id)
+        tags = as_tags(fields.get("tags"))
+        subject = as_subject(fields.get("subject"), tags, "")
         importance = fields.get("importance")
         self.updates[memory.id] = ProposedUpdate(
             id=memory.id,
             text=text,
             subject=subject,
             tags=tags,
-            importance=None if importance is None else _importance(importance, memory.kind),
+            importance=None if importance is None else as_importance(importance, memory.kind),
             evidence=rests_on.evidence,
         )
 
     def retire(self, item: object) -> None:
         fields = cast("dict[str, object]", item) if isinstance(item, dict) else {"id": item}
         memory = self.changeable("retire", fields.get("id"))
-        if self.protected(memory):
-            raise Dropped("it would remove a safety fact that nobody took back")
-        self.retires[memory.id] = ProposedRetire(id=memory.id, reason=_line(fields.get("reason"), 200))
+        if protected(memory, self.batch.turns):
+            raise Dropped("it would remove a safety fact that nobody took back", memory.id)
+        self.retires[memory.id] = ProposedRetire(id=memory.id, reason=as_reason(fields.get("reason")))
 
     def relevant(self, items: Iterable[object]) -> Iterable[str]:
-        for item in dict.fromkeys(_id(item) for item in items):
+        for item in dict.fromkeys(as_id(item) for item in items):
             if item in self.shown:
                 yield item
             else:
                 self.unknown("relevant", item)
 
     def changeable(self, verb: str, item: object) -> Memory:
-        key = _id(item)
+        key = as_id(item)
         if key not in self.shown:
             self.unknown(verb, key)
-            raise Dropped("a memory that was not shown")
+            raise Dropped("a memory that was not shown", key)
         if key in self.updates or key in self.retires:
-            raise Dropped("a second change to one memory")
+            raise Dropped("a second change to one memory", key)
         return self.shown[key]
 
     def unknown(self, verb: str, key: str) -> None:
         logger.warning("%s of %s ignored: it was not shown for this batch", verb, key or "an empty id")
         if verb == "relevant":
-            self.rejected.append(Rejected(verb=verb, reason="a memory that was not shown"))
+            self.rejected.append(Rejected(verb=verb, reason="a memory that was not shown", id=key))
 
     def text(self, fields: Mapping[str, object], changed: Memory | None = None) -> tuple[str, Support]:
         """A sentence that may be stored, its dates settled, and the turn that it rests on."""
-        text = self.length(_sentence(fields.get("text")))
+        text = self.length(as_sentence(fields.get("text")))
         if reason := refusal(text):
             raise Dropped(reason)
         known = telling(changed.text) if changed else frozenset[str]()
-        rests_on = support(text, self.batch.turns, known=known)
+        before = self.batch.context[-1] if self.batch.context else None
+        rests_on = support(text, self.batch.turns, before=before, known=known)
         if rests_on is None:
             raise Dropped("nobody said so in these turns")
         settled = dates.settle(text, rests_on.said_in.at)
@@ -219,79 +197,9 @@ class _Checks:
             raise Dropped(f"longer than {MAX_TEXT_CHARS} characters")
         return text
 
-    def protected(self, memory: Memory) -> bool:
-        """A safety fact, unless a person took it back in these turns."""
-        if not _SAFETY.search(f"{memory.text} {memory.subject}"):
-            return False
-        about = telling(memory.text)
-        return not any(
-            _TAKEN_BACK.search(turn.said) and about & frozenset(words.terms(turn.said)) for turn in self.batch.turns
-        )
 
-
-def _fields(item: object) -> Mapping[str, object]:
-    if isinstance(item, str):
-        return {"text": item}
-    if isinstance(item, dict):
-        return {key.lower(): value for key, value in cast("dict[str, object]", item).items()}
-    raise Dropped("not an object")
-
-
-def _sentence(value: object) -> str:
-    """One clean line; of an object, its one longer string."""
-    if isinstance(value, dict):
-        strings = [each for each in cast("dict[str, object]", value).values() if isinstance(each, str) and " " in each]
-        value = strings[0] if len(strings) == 1 else None
-    if not isinstance(value, str):
-        raise Dropped("no text")
-    return _line(value, 10 * MAX_TEXT_CHARS)
-
-
-def _line(value: object, most: int) -> str:
-    if not isinstance(value, str):
-        return ""
-    return " ".join(str(encodable(value)).replace("\ufffd", "").split())[:most]
-
-
-def _id(value: object) -> str:
-    if isinstance(value, dict):
-        value = cast("dict[str, object]", value).get("id")
-    return _line(value if isinstance(value, str) else "" if value is None else str(value), 100)
-
-
-def _tags(value: object) -> tuple[str, ...]:
-    items: list[object] = cast("list[object]", value) if isinstance(value, list) else []
-    if isinstance(value, str):
-        items = [*re.split(r"[,;]", value)]
-    lines = (_line(each, MAX_TAG_CHARS) for each in items)
-    return tuple(dict.fromkeys(line for line in lines if line))[:MAX_TAGS]
-
-
-def _subject(value: object, tags: tuple[str, ...], text: str) -> str:
-    """A subject that search can match: "user" is true of every memory."""
-    given = _line(value, MAX_SUBJECT_CHARS)
-    plain = re.sub(r"['’]s\b|[^\w\s]", "", given).strip().lower()
-    if plain not in _NOBODY:
-        return given
-    useful = [tag for tag in tags if tag.lower() not in _NOBODY]
-    return " ".join(useful[:3]) if useful else " ".join(words.content(text)[:4])
-
-
-def _kind(value: object) -> Kind:
-    name = value.strip().lower() if isinstance(value, str) else ""
-    try:
-        return Kind(name)
-    except ValueError:
-        return _KINDS.get(name, Kind.FACT)
-
-
-def _importance(value: object, kind: Kind) -> int:
-    """A whole number from 1 to 5; the kind's usual one where the value is none."""
-    if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            return kind.usual_importance
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return kind.usual_importance
-    return max(1, min(5, round(value)))
+def _may_rest_on_finding(kind: Kind, text: str, rests_on: Support) -> bool:
+    """Looked-up text may become a finding; what it says about a person counts only with that person's own words."""
+    if kind is Kind.INTEREST:
+        return rests_on.spoken
+    return kind is Kind.FINDING and (rests_on.spoken or not _ABOUT_A_PERSON.search(dates.undated(text)))

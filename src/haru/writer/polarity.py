@@ -15,7 +15,7 @@ from haru.writer import dates
 Similar = Callable[[str, str], float]
 """Cosine of two sentences, -1 to 1."""
 
-ALIKE = 0.6
+ALIKE = 0.75
 """Least cosine of what two sentences are about, their numbers apart, to be the same fact in other words."""
 
 _IDIOMS = (

@@ -16,18 +16,21 @@ from haru.memory import Kind, Memory
 from haru.writer import polarity
 from haru.writer.answer import Answer
 from haru.writer.batch import Batch, Proposal
-from haru.writer.dates import MONTHS, WEEKDAYS, spelled
+from haru.writer.dates import MONTHS, WEEKDAYS, as_of
 from haru.writer.operations import check
 from haru.writer.polarity import Similar
-from haru.writer.statements import attribute, clauses, lasting
+from haru.writer.statements import asked_to_keep, attribute, clauses, corrected, lasting
 from haru.writer.third_person import third_person
 
 _MAX_FINDING_CHARS = 300
+_FIRST_SENTENCE = re.compile(r"(?:[^.!?\n]|\.(?=\S))+")
+"""Only that much of a looked-up text: what follows may be advertisements, or orders to assistants."""
+_POINTING = re.compile(r"(?:it|they|he|she|this|that|these|those|there)\b", re.IGNORECASE)
 _CORRECTION = re.compile(r"^(?P<of>[A-Z]\w+['’]s [a-z][\w ]*?) (?:is|are) (?P<value>\S.*)$")
 _CALENDAR = frozenset({*MONTHS, *WEEKDAYS, "As", "The"})
-_TOPICS = {"home": ("home", "live"), "work": ("work", "job")}
+_TOPICS = {"home": ("home", "live"), "work as": ("work", "job"), "work at": ("work", "job")}
 """What people ask by, whatever words the statement had."""
-_WEAK = frozenset({"name", "last", "next", "week", "month", "moved", "interested"})
+_WEAK = frozenset({"name", "last", "next", "week", "month", "moved", "interested", "longer", "anymore"})
 
 
 class RulesExtractor:
@@ -59,14 +62,26 @@ class RulesExtractor:
 
 def _statements(turn: Turn) -> list[dict[str, object]]:
     found: list[dict[str, object]] = []
+    asked = set(asked_to_keep(turn.said))
     for clause in clauses(turn.said):
-        pattern = lasting(clause)
-        if pattern:
+        if value := corrected(clause):
+            _mend(found, value)
+        elif pattern := lasting(clause, asked=clause in asked):
             text = third_person(clause)
             found.append({"text": text, "kind": pattern.kind, "importance": pattern.importance, **_labels(text)})
         elif correction := _CORRECTION.match(clause):
             found.append({"text": clause, "of": correction["of"], "value": correction["value"]})
     return found
+
+
+def _mend(found: list[dict[str, object]], value: str) -> None:
+    """Somebody corrects what was just said: it says the new value, or nothing where that can't be told."""
+    if not found:
+        return
+    last = found.pop()
+    if re.search(r"\b(?:is|are)\b", str(last["text"])):
+        text = _with_value(str(last["text"]), value)
+        found.append({**last, "text": text, **_labels(text)})
 
 
 def _labels(text: str) -> dict[str, object]:
@@ -119,23 +134,22 @@ def _with_value(sentence: str, value: str) -> str:
 
 def _looked_up(finding: Finding, turn: Turn) -> list[object]:
     """What somebody asks to look up is an interest; what was found is a finding."""
-    day = spelled(turn.at.date())
+    day = turn.at.date()
     items: list[object] = []
-    if query := " ".join(finding.query.split()):
-        text = f"As of {day}, the user was interested in {query}."
+    query = " ".join(finding.query.split())
+    if query:
+        text = as_of(day, f"the user was interested in {query}.")
         items.append({"text": text, "kind": Kind.INTEREST, "importance": 3, **_labels(query)})
-    first = finding.text.strip().split("\n")[0].strip(" .")
-    if first and len(first) <= _MAX_FINDING_CHARS:
-        items.append(
-            {"text": f"As of {day}, {_lowered(first)}.", "kind": Kind.FINDING, "importance": 2, **_labels(first)}
-        )
+    first = _FIRST_SENTENCE.match(finding.text.strip())
+    if first and len(first[0]) <= _MAX_FINDING_CHARS:
+        told = first[0].strip(" .")
+        if _POINTING.match(told):  # "It opens at seven" means nothing alone
+            told = f"{query}: {told}" if query else ""
+        if told:
+            items.append(
+                {"text": as_of(day, f"{told}."), "kind": Kind.FINDING, "importance": 2, **_labels(f"{query} {told}")}
+            )
     return items
-
-
-def _lowered(sentence: str) -> str:
-    """A sentence to go on with after a comma: its first word in lower case where that is only an article."""
-    first, _, rest = sentence.partition(" ")
-    return f"{first.lower()} {rest}" if first in {"The", "A", "An", "It", "There"} else sentence
 
 
 def helped(batch: Batch) -> list[str]:

@@ -47,7 +47,9 @@ class Support:
     evidence: Evidence
     said_in: Turn
     by_finding: bool
-    """Only what was looked up supports it: it may be a finding, and nothing else."""
+    """What was looked up supports it: it is no fact about a person by itself."""
+    spoken: bool = True
+    """Enough of it was said by a person, too."""
 
 
 def support(
@@ -78,8 +80,14 @@ def support(
         looked_up = _looked_up(turn)
         if len(_found(needed, looked_up | everything)) >= LEAST * len(needed) and _found(wanted, looked_up):
             found = " ".join(each.text for each in turn.findings)
-            return Support(_evidence(turn, found, wanted), turn, by_finding=True)
+            spoken = len(_found(needed, everything)) >= LEAST * len(needed)
+            return Support(_evidence(turn, found, wanted), turn, by_finding=True, spoken=spoken)
     return None
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, with the sign that ends each."""
+    return _SENTENCE.findall(text) or [text]
 
 
 def telling(text: str) -> frozenset[str]:
@@ -112,8 +120,7 @@ def _found(wanted: frozenset[str], said: frozenset[str]) -> frozenset[str]:
 
 
 def _evidence(turn: Turn, text: str, wanted: frozenset[str]) -> Evidence:
-    sentences = _SENTENCE.findall(text) or [text]
-    best = max(sentences, key=lambda sentence: len(_found(wanted, _terms(sentence)))).strip()
+    best = max(sentences(text), key=lambda sentence: len(_found(wanted, _terms(sentence)))).strip()
     if holds_secret(best):
         return Evidence(session=turn.session, turns=(turn.id,))
     quote = best if len(best) <= MAX_QUOTE_CHARS else best[: MAX_QUOTE_CHARS - 1].rsplit(" ", 1)[0] + "…"

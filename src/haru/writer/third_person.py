@@ -20,17 +20,22 @@ _WHOLE = {
 }  # fmt: skip
 _POSSESSIVE = {"my": "the user's", "our": "the user's", "mine": "the user's", "ours": "the user's"}
 _OBJECT = {"me": "the user", "us": "the user", "myself": "themselves", "ourselves": "themselves"}
-_ADVERBS = "also|really|always|usually|often|just|never|now|currently|still|absolutely|both|all|finally|mostly|actually"
+_ADVERBS = (
+    "also|really|always|usually|often|just|never|now|currently|still|absolutely|both|all|finally|mostly|actually"
+    "|no longer"
+)
 _SUBJECT = re.compile(
     rf"\b(?P<whole>(?:I|we)(?:['’](?:m|ve|ll|d|re)\b(?: not\b)?| (?:am|have|will|was|are|were|can(?:not)?|do not|"
     rf"(?:do|did|ca|wo|have)n['’]t)\b))|\b(?:I|we) (?P<adverb>(?:(?:{_ADVERBS}) )?)(?P<verb>[a-z]+)\b",
     re.IGNORECASE,
 )
+_CALLED = re.compile(r"^(?:you can )?call me (?P<name>\S.*)$", re.IGNORECASE)
 _OTHERS = re.compile(r"\b(my|our|mine|ours|me|us|myself|ourselves)\b", re.IGNORECASE)
 _AS_THEY_ARE = frozenset(
     """
     had went came met bought got made took gave said told found lost left began became broke built chose drank drove
     ate fell felt flew forgot grew heard kept knew led lent meant paid put ran read rode rose sang sat saw sent set
+    quit let hit hurt cut beat shut split spread bet cost swam sold hung hid froze dug drew
     is are was were am been shot slept spoke spent stood taught thought threw understood woke wore won
     wrote could should might must would
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
@@ -39,6 +44,8 @@ _AS_THEY_ARE = frozenset(
 
 def third_person(clause: str) -> str:
     """A first-person clause as a sentence about the user, ending in a full stop."""
+    if called := _CALLED.match(clause):
+        clause = f"I am called {called['name']}"
     told = _OTHERS.sub(_other, _SUBJECT.sub(_subject, clause.strip(" ,;.!")))
     return f"{told[:1].upper()}{told[1:]}."
 
@@ -57,7 +64,7 @@ def _other(match: re.Match[str]) -> str:
 def inflected(verb: str) -> str:
     """The third person of a verb in the present; other forms as they are."""
     plain = verb.lower()
-    if plain in _AS_THEY_ARE or plain.endswith("ed"):
+    if plain in _AS_THEY_ARE or (plain.endswith("ed") and not plain.endswith("eed")):
         return plain
     if plain in {"have", "do", "go", "be"}:
         return {"have": "has", "do": "does", "go": "goes", "be": "is"}[plain]
