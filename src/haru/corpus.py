@@ -21,8 +21,10 @@ CANDIDATES = 100
 """Best by BM25, and best by meaning, that are looked at closely."""
 SCAN_FLOATS = 200_000 * 64
 """Larger vector stores are not scanned; the best by BM25 are compared by meaning."""
+WORN_AT = 200
+"""Fewer are never worn: what was replaced among them costs next to nothing."""
 _DAY_S = 86_400.0
-_ROW = np.dtype([("person", "i4"), ("importance", "f4"), ("use", "f4"), ("touched_s", "f8")])
+_ROW = np.dtype([("person", "i4"), ("importance", "f4"), ("use", "f4"), ("touched_s", "f8"), ("length", "f4")])
 _SOUND = "~"
 """Sets keys of sounds apart from terms."""
 
@@ -82,7 +84,7 @@ class Corpus(Generic[Key]):
     @property
     def worn(self) -> bool:
         """So many memories were replaced or dropped that building anew is worth it."""
-        return self._size > 1000 and self._size > 1.3 * len(self._slot)
+        return self._size > WORN_AT and self._size > 1.3 * len(self._slot)
 
     def put(self, key: Key, document: Document) -> None:
         """Add a memory or replace it."""
@@ -99,6 +101,7 @@ class Corpus(Generic[Key]):
         slot = self._slot.pop(key, None)
         if slot is not None:
             self._alive[slot] = False
+            self._length_sum -= float(self._rows[slot]["length"])
 
     def rank(self, question: Question, *, size: int, now_s: float) -> list[Ranked[Key]]:
         """At most ``size`` memories that answer the question, best first; fewer or none rather than noise."""
@@ -146,8 +149,8 @@ class Corpus(Generic[Key]):
             alike = self._postings(_SOUND + sound)
             if len(alike.slots):
                 discounted = Postings(alike.slots, alike.impact * np.float32(self.weights.sound))
-                return self._idf(_SOUND + sound, len(alike.slots)), discounted
-        return self._idf(term, len(exact.slots)), exact
+                return self._idf(_SOUND + sound, self._living(alike)), discounted
+        return self._idf(term, self._living(exact)), exact
 
     def _cosine(self, vector: Floats | None) -> Floats | None:
         if vector is None or not self.dim or self._size * self.dim > SCAN_FLOATS:
@@ -168,8 +171,13 @@ class Corpus(Generic[Key]):
 
     def _idf(self, term: str, holding: int) -> float:
         if self._background:
-            return postings.idf(self._background.memories, self._background.holding.get(term, holding))
-        return postings.idf(max(len(self._slot), holding), holding)
+            memories, holding = self._background.memories, self._background.holding.get(term, holding)
+            return postings.idf(max(memories, holding), holding)
+        return postings.idf(len(self._slot), holding)
+
+    def _living(self, holders: Postings) -> int:
+        """How many memories hold a term now; a memory that was replaced often must not make its words common."""
+        return int(self._alive[holders.slots].sum())
 
     def _postings(self, term: str) -> Postings:
         start, end = self._span.get(term, (0, 0))
@@ -181,7 +189,7 @@ class Corpus(Generic[Key]):
 
     @property
     def _mean_length(self) -> float:
-        return self._background.length if self._background else self._length_sum / max(self._size, 1)
+        return self._background.length if self._background else self._length_sum / max(len(self._slot), 1)
 
     def _build(self, documents: Sequence[tuple[Key, Document]]) -> None:
         """Take in many memories at once; the keys must differ."""
@@ -210,7 +218,7 @@ class Corpus(Generic[Key]):
         self._slot[key] = slot
         self._alive[slot] = True
         person = self._persons.setdefault(document.person, len(self._persons))
-        self._rows[slot] = (person, document.importance, document.use_count, document.touched_s)
+        self._rows[slot] = (person, document.importance, document.use_count, document.touched_s, len(document.terms))
         if self.dim and document.vector is not None:
             self._vectors[slot] = document.vector
         return slot

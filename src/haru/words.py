@@ -32,7 +32,7 @@ _STOP = frozenset(
     basically literally stuff guess anyway
     hey hi hello haru please thanks thank thx sorry pardon bye goodbye welcome cheers
     tell say says said remember remind recall
-    stop cancel quiet pause continue enough
+    stop cancel quiet pause continue enough good never
     """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 

@@ -97,6 +97,13 @@ async def test_retired_memories_are_not_found_but_kept(index: MemoryIndex, memor
     assert await texts(index, "Boise") == [boise.text]
 
 
+async def test_retired_ones_are_found_where_asked_for(index: MemoryIndex, memory: Make) -> None:
+    """However common their words are among the active ones."""
+    gone = memory("The user's old dog was called Rex.", status=Status.RETIRED)
+    await index.put([gone, *(memory(f"The user walks dog number {n}.") for n in range(20))])
+    assert await texts(index, "the old dog", filters=Filters(status=Status.RETIRED)) == [gone.text]
+
+
 async def test_filters_by_person(index: MemoryIndex, memory: Make) -> None:
     """One person's memories alone, where asked."""
     await index.put([memory("Ana likes tea.", person="ana"), memory("Ben likes tea too.", person="ben")])
@@ -154,7 +161,7 @@ async def test_a_page_is_stable_while_others_change(index: MemoryIndex, memory: 
     assert len(seen) == len(set(seen))
 
 
-@pytest.mark.parametrize("cursor", ["", "nonsense", "e30=", "W10=", "ÿ"])
+@pytest.mark.parametrize("cursor", ["", "nonsense", "e30=", "W10=", "ÿ", "WzEsIEluZmluaXR5LCAieCJd"])
 async def test_a_foreign_cursor_is_refused(index: MemoryIndex, cursor: str) -> None:
     """And says what to do."""
     with pytest.raises(IndexRefused, match="begin the listing anew"):

@@ -165,3 +165,12 @@ def test_an_empty_corpus_and_an_empty_question() -> None:
     """Nothing finds nothing."""
     assert Corpus[int]().rank(ask("w1"), size=10, now_s=NOW_S) == []
     assert corpus([["w1"]]).rank(Question(()), size=10, now_s=NOW_S) == []
+
+
+def test_a_memory_that_changes_often_is_found_as_well_as_before(memory: Make) -> None:
+    """Each use that is counted puts it anew: its words must not look common for that."""
+    made: Corpus[str] = Corpus((f"m{n}", document(memory(f"The user has thing {n}."))) for n in range(50))
+    for count in range(200):
+        made.put("dog", document(memory("The user's dog is called Biscuit.", use_count=count)))
+    found = made.rank(question("the unheard dog Biscuit"), size=5, now_s=NOW_S)
+    assert [each.key for each in found] == ["dog"]

@@ -17,6 +17,7 @@ from haru import words
         ("so, like, when was it, the birthday thing, my wife's I mean", ["birthday", "wife"]),
         ("What's the weather? Don't know.", ["weather"]),
         ("thank you so much, good night", []),
+        ("what's good in the evening", ["evening"]),
         ("", []),
     ],
 )
@@ -73,6 +74,8 @@ def test_any_text_has_words(text: str) -> None:
     found = words.query_terms(text)
     assert all(term for term, _ in found)
     assert len(found) == len(dict(found))
+    left = words.content(text)
+    assert words.content(" ".join(left)) == left
     words.terms(text)
     words.names(text)
 

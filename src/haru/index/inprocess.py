@@ -71,6 +71,8 @@ class InProcessIndex:
                 self._active.put(memory.id, document)
             else:
                 self._active.drop(memory.id)
+        if self._active.worn:
+            self._active = self._corpus({key: self._documents[key] for key in self._kept(ACTIVE)})
 
     async def erase(self, ids: Sequence[str]) -> None:
         """See `haru.ports.MemoryIndex.erase`."""

@@ -13,6 +13,10 @@ Place = tuple[int, int, str]
 """Importance and last touch (milliseconds since 1970), both negated, and the id: sorts as a listing goes."""
 
 
+_LARGEST = 2**63
+_NOWHERE: Place = (_LARGEST, 0, "")
+
+
 def place(memory: Memory) -> Place:
     """Where a memory stands in a listing: most important first, then most recently used or changed."""
     return (-memory.importance, -touched_ms(memory), memory.id)
@@ -36,6 +40,9 @@ def place_of(cursor: str) -> Place:
     """
     try:
         importance, touched, key = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-        return int(importance), int(touched), str(key)
-    except (binascii.Error, ValueError, TypeError):
-        raise IndexRefused("that cursor is not from this index; begin the listing anew without one") from None
+        place = (int(importance), int(touched), str(key))
+    except (binascii.Error, ValueError, TypeError, OverflowError):
+        place = _NOWHERE
+    if max(abs(place[0]), abs(place[1])) >= _LARGEST:  # more than SQLite can compare
+        raise IndexRefused("that cursor is not from this index; begin the listing anew without one")
+    return place

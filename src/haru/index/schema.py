@@ -112,11 +112,11 @@ def transaction(db: sqlite3.Connection) -> Generator[None]:
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
+        db.execute("COMMIT")
     except BaseException:
         if db.in_transaction:  # some failures have rolled back already
             db.execute("ROLLBACK")
         raise
-    db.execute("COMMIT")
 
 
 @contextmanager

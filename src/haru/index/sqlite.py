@@ -59,7 +59,9 @@ class SqliteIndex:
         """Wait until the arrays stand."""
         building: Future[Any] | None = await self._read(lambda reader: reader.build())
         if building:
-            await asyncio.wrap_future(building)
+            with translated(self.path):
+                # shielded: who stops waiting must not stop the reading, on which searches wait too
+                await asyncio.shield(asyncio.wrap_future(building))
 
     async def warm(self) -> None:
         """Have everything loaded that the first question needs, so that it is as fast as the next one.

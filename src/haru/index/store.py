@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from haru.ports import Embedder, Vectors
 from haru.scoring import Document
 
 logger = logging.getLogger(__name__)
+
+_CHECKPOINT_TRIES = 5
+_CHECKPOINT_PAUSE_S = 0.1
 
 _COLUMNS = "id, seq, body, status, person, kind, use_count, importance_neg, touched_neg, length, terms, sounds"
 _UPSERT = (
@@ -42,6 +46,10 @@ class Store:
                 self._erase([key for (key,) in self._db.execute("SELECT id FROM memories") if key not in kept])
             for row, memory in enumerate(memories):
                 self._put(memory, documents[row], None if vectors is None else vectors[row])
+            if alone:
+                self._merge_words()
+        if alone:
+            self._empty_log()
 
     def _put(self, memory: Memory, document: Document, vector: scoring.Floats | None) -> None:
         terms, sounds = " ".join(document.terms), " ".join(document.sounds)
@@ -57,16 +65,23 @@ class Store:
             self._db.execute("INSERT INTO vectors VALUES (?, ?, ?)", [slot, self._embedder.id, vector.tobytes()])
 
     def erase(self, ids: Sequence[str]) -> None:
-        """Remove memories, and overwrite where they stood."""
+        """Remove memories, and overwrite where they stood; again too, for the first time may have been cut short."""
         with transaction(self._db):
-            gone = self._erase(ids)
-            if gone:
-                # Deleted words stay in old segments of the full-text index until these are merged.
-                self._db.execute("INSERT INTO words (words) VALUES ('optimize')")
-        if gone:
-            busy = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-            if busy:
-                logger.warning("a reader is busy: what was erased leaves the write-ahead file a little later")
+            self._erase(ids)
+            self._merge_words()
+        self._empty_log()
+
+    def _merge_words(self) -> None:
+        """Deleted words stay in old segments of the full-text index until these are merged."""
+        self._db.execute("INSERT INTO words (words) VALUES ('optimize')")
+
+    def _empty_log(self) -> None:
+        """What was erased still stands in the write-ahead file until that is emptied."""
+        for _ in range(_CHECKPOINT_TRIES):
+            if not self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                return
+            time.sleep(_CHECKPOINT_PAUSE_S)
+        logger.warning("a reader is busy: what was erased leaves the write-ahead file with a later change")
 
     def _erase(self, ids: Sequence[str]) -> int:
         gone = 0
