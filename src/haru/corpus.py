@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from haru import postings
+from haru.ports import Embedder
 from haru.postings import Floats, Postings, Slots
-from haru.scoring import Document, Question, Weights
+from haru.scoring import Document, Question, Weights, weights_for
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -230,6 +231,14 @@ class Corpus(Generic[Key]):
             self._alive = np.concatenate([self._alive, np.zeros(lacking, np.bool_)])
             self._rows = np.concatenate([self._rows, np.zeros(lacking, _ROW)])
             self._vectors = np.concatenate([self._vectors, np.zeros((lacking, self.dim), np.float32)])
+
+
+def corpus_for(
+    embedder: Embedder | None, documents: Iterable[tuple[Key, Document]], background: Background | None = None
+) -> Corpus[Key]:
+    """A corpus for vectors of this embedder, with the weights that suit it; without one, for words alone."""
+    dim, name = (embedder.dim, embedder.id) if embedder else (0, "")
+    return Corpus(documents, dim=dim, weights=weights_for(name), background=background)
 
 
 def _sums(matched: Sequence[tuple[float, Postings]], found: Slots, unheard: float) -> tuple[Floats, Floats]:

@@ -16,7 +16,7 @@ import numpy as np
 from haru import scoring, words
 from haru.bench import drawing, figures
 from haru.bench.locomo import Asked, Sort, Store, stores
-from haru.corpus import Corpus
+from haru.corpus import corpus_for
 from haru.ports import Embedder
 from haru.scoring import Document
 
@@ -83,7 +83,7 @@ def _haru(store: Store, vectors: Any, embedder: Embedder, *, dated: bool) -> Sea
         day = f"{passage.at:%B} {passage.at.day} {passage.at.year}" if dated else ""
         terms = words.terms(f"{passage.text} {day}")
         documents.append((number, Document(tuple(terms), tuple(words.name_sounds(passage.text)), vectors[number])))
-    corpus = Corpus(documents, dim=embedder.dim, weights=scoring.weights_for(embedder.id))
+    corpus = corpus_for(embedder, documents)
 
     def search(question: str) -> Ranking:
         content = " ".join(words.content(question))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from haru import scoring, words
-from haru.corpus import Corpus
+from haru.corpus import Corpus, corpus_for
 from haru.errors import IndexFailure
 from haru.index.order import cursor_at, place, place_of
 from haru.memory import HOUSEHOLD, Feedback, Memory, SearchRef, Status
@@ -121,11 +121,7 @@ class InProcessIndex:
         ]
 
     def _corpus(self, documents: dict[str, scoring.Document]) -> Corpus[str]:
-        return Corpus(
-            documents.items(),
-            dim=self._embedder.dim if self._embedder else 0,
-            weights=scoring.weights_for(self._embedder.id if self._embedder else ""),
-        )
+        return corpus_for(self._embedder, documents.items())
 
     async def _embed(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> Vectors | None:
         embedder = self._embedder

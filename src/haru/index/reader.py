@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from haru import scoring
-from haru.corpus import CANDIDATES, Background, Corpus
+from haru.corpus import CANDIDATES, Background, Corpus, corpus_for
 from haru.index.schema import connect
 from haru.memory import Memory, Status
 from haru.ports import Embedder, Filters
@@ -51,11 +51,6 @@ class Reader:
         self._snapshot: Snapshot | None = None
         self._version = -1
         self._building: Future[Snapshot] | None = None
-
-    @property
-    def ready(self) -> bool:
-        """Whether the arrays stand."""
-        return self._snapshot is not None
 
     def search(self, question: Question, size: int, filters: Filters) -> list[tuple[Memory, float]]:
         """The best memories with their scores."""
@@ -157,12 +152,8 @@ class Reader:
         )
         memories, length = self.one(f"SELECT count(*), avg(length) FROM memories WHERE {condition}", *values)
         vectors = _vectors(self._db, self._embedder, [row[0] for row in found])
-        return Corpus(
-            [(row[0], _document(row, vectors.get(row[0]))) for row in found],
-            dim=self._embedder.dim if self._embedder else 0,
-            weights=scoring.weights_for(self._embedder.id if self._embedder else ""),
-            background=Background(memories, holding, length or 1.0),
-        )
+        documents = [(row[0], _document(row, vectors.get(row[0]))) for row in found]
+        return corpus_for(self._embedder, documents, Background(memories, holding, length or 1.0))
 
     def _holding(self, question: Question) -> dict[str, int]:
         """In how many memories each term stands, and each sound (marked ``~``)."""
@@ -199,12 +190,7 @@ def _snapshot(db: sqlite3.Connection, embedder: Embedder | None) -> Snapshot:
     finally:
         db.execute("COMMIT")
     documents = ((row[0], _document(row, vectors.get(row[0]))) for row in rows)
-    return Snapshot(
-        Corpus(
-            documents, dim=embedder.dim if embedder else 0, weights=scoring.weights_for(embedder.id if embedder else "")
-        ),
-        seq,
-    )
+    return Snapshot(corpus_for(embedder, documents), seq)
 
 
 def _vectors(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from haru import scoring
-from haru.corpus import Corpus
+from haru.corpus import Corpus, corpus_for
 from haru.memory import Memory
 from haru.ports import Embedder, Hits, Vectors
 from haru.recall.merge import Found
@@ -21,6 +21,16 @@ class Shelf:
     memories: dict[str, Memory]
     corpus: Corpus[str]
 
+    def put(self, memory: Memory, document: scoring.Document) -> None:
+        """Add a memory or replace it."""
+        self.memories[memory.id] = memory
+        self.corpus.put(memory.id, document)
+
+    def drop(self, key: str) -> None:
+        """Take a memory out, if it is there."""
+        self.memories.pop(key, None)
+        self.corpus.drop(key)
+
 
 def shelve(memories: Sequence[Memory], embedder: Embedder | None) -> Shelf:
     """Analyse and embed memories. Takes tens of milliseconds a thousand: call it off the event loop."""
@@ -32,43 +42,66 @@ def shelve(memories: Sequence[Memory], embedder: Embedder | None) -> Shelf:
         (memory.id, scoring.document(memory, None if vectors is None else vectors[row]))
         for row, memory in enumerate(by_id.values())
     ]
-    return Shelf(
-        by_id,
-        Corpus(
-            documents, dim=embedder.dim if embedder else 0, weights=scoring.weights_for(embedder.id if embedder else "")
-        ),
-    )
+    return Shelf(by_id, corpus_for(embedder, documents))
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """A memory that a search brought."""
+
+    found: Found
+    document: scoring.Document
 
 
 @dataclass(slots=True)
 class Cache:
     """What a session can recall without the index: the preload, and what searches brought since."""
 
-    shelf: Shelf = field(default_factory=lambda: shelve((), None))
-    _brought: dict[str, Found] = field(default_factory=dict[str, Found])
+    shelf: Shelf
+    forgotten: set[str] = field(default_factory=set[str])
+    """Ids that come up no more, also where an answer on its way still has them."""
+    _brought: dict[str, Brought] = field(default_factory=dict[str, Brought])
 
     def __len__(self) -> int:
         return len(self.shelf.memories)
 
-    def fill(self, shelf: Shelf) -> None:
-        """Take a new preload; memories that searches brought meanwhile stay."""
-        kept = [found for found in self._brought.values() if found.memory.id not in shelf.memories]
+    @property
+    def brought(self) -> frozenset[str]:
+        """Ids of the memories that searches brought."""
+        return frozenset(self._brought)
+
+    def fill(self, shelf: Shelf, *, gone: Collection[str] = ()) -> None:
+        """Take a new preload; what searches brought stays, but for those known to be ``gone`` from the index."""
+        for key in gone:
+            self._brought.pop(key, None)
+        for key, brought in self._brought.items():
+            if key not in shelf.memories:
+                shelf.put(brought.found.memory, brought.document)
         self.shelf = shelf
-        for found in kept:
-            self._put(found.memory, None)
+        for key in self.forgotten:
+            shelf.drop(key)
 
     def bring(self, hits: Hits, source: Source, vectors: Mapping[str, Vectors]) -> None:
         """Take in what a search found: it serves this session's later turns."""
         for hit in hits.hits:
-            self._brought[hit.memory.id] = Found(hit.memory, source, hit.score, hit.position, hits.ref)
-            self._put(hit.memory, vectors.get(hit.memory.id))
+            memory = hit.memory
+            if memory.id in self.forgotten:
+                continue
+            found = Found(memory, source, hit.score, hit.position, hits.ref)
+            document = scoring.document(memory, vectors.get(memory.id))
+            self._brought[memory.id] = Brought(found, document)
+            self.shelf.put(memory, document)
 
-    def drop(self, ids: Sequence[str]) -> None:
-        """Memories that were forgotten or retired come up no more."""
-        for gone in ids:
-            self.shelf.corpus.drop(gone)
-            self.shelf.memories.pop(gone, None)
-            self._brought.pop(gone, None)
+    def forget(self, ids: Collection[str]) -> None:
+        """These memories come up no more."""
+        self.forgotten.update(ids)
+        for key in ids:
+            self.shelf.drop(key)
+            self._brought.pop(key, None)
+
+    def clear(self) -> None:
+        """Hold nothing any more."""
+        self.forget([*self.shelf.memories])
 
     def rank(self, question: scoring.Question, size: int) -> list[Found]:
         """The best of what is at hand; a fraction of a millisecond for a thousand memories."""
@@ -78,9 +111,5 @@ class Cache:
     def _found(self, key: str, score: float, position: int) -> Found:
         memory = self.shelf.memories[key]
         if brought := self._brought.get(key):
-            return Found(memory, brought.source, score, brought.position, brought.ref)
+            return replace(brought.found, memory=memory, score=score)
         return Found(memory, "cache", score, position)
-
-    def _put(self, memory: Memory, vector: Vectors | None) -> None:
-        self.shelf.memories[memory.id] = memory
-        self.shelf.corpus.put(memory.id, scoring.document(memory, vector))

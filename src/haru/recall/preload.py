@@ -1,33 +1,110 @@
-"""Preload: list the memories that a session keeps at hand, the most important first."""
+"""Preload: the memories that a session keeps at hand, the most important first, fetched anew when they are old."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Collection
+from functools import partial
 
-from haru.memory import Memory
+from haru.errors import IndexFailure
+from haru.memory import Memory, Status
 from haru.ports import MemoryIndex
+from haru.recall.cache import Cache, Shelf, shelve
+from haru.recall.desk import Desk
+from haru.recall.tasks import Tasks
+from haru.receipt import PreloadState
 
 logger = logging.getLogger(__name__)
 
 
-async def fetch(index: MemoryIndex, *, limit: int, limit_s: float) -> tuple[list[Memory], str]:
-    """At most ``limit`` active memories, and why there are not more where the index failed: ``late``, or a code.
+class Preload:
+    """Fills a session's cache, in the background."""
+
+    def __init__(self, desk: Desk, cache: Cache, tasks: Tasks) -> None:
+        self._desk = desk
+        self._cache = cache
+        self._tasks = tasks
+        self._task: asyncio.Task[None] | None = None
+        self._at = float("-inf")
+        self.problem = ""
+        """Why the last one failed: ``late``, or a code; empty where all went well."""
+
+    @property
+    def state(self) -> PreloadState:
+        """How far it is."""
+        if self._task is None:
+            return "none"
+        if not self._task.done():
+            return "loading"
+        return "failed" if self.problem else "ready"
+
+    @property
+    def under_way(self) -> asyncio.Task[None] | None:
+        """The fetching, while it goes on."""
+        return self._task if self._task and not self._task.done() else None
+
+    def start(self) -> None:
+        """Fetch, unless that was begun before."""
+        if self._task is None:
+            self._task = self._tasks.begin(self._fetch())
+
+    def refresh(self) -> None:
+        """Fetch anew what is old: somebody may have mended or forgotten a memory."""
+        age_s = asyncio.get_running_loop().time() - self._at
+        if not self.under_way and age_s > self._desk.settings.refresh_s and self._desk.breaker.closed:
+            self._task = self._tasks.begin(self._fetch())
+
+    async def _fetch(self) -> None:
+        settings = self._desk.settings
+        brought = self._cache.brought
+        memories, self.problem = await fetch(
+            self._desk.index, limit=settings.preload, limit_s=settings.background_s, beside=brought
+        )
+        if self.problem and not memories:
+            return
+        complete = not self.problem
+        try:
+            shelf = await self._shelved(memories, vectors=True)
+        except IndexFailure as error:  # no vectors: words alone still find a lot
+            self.problem = error.code
+            shelf = await self._shelved(memories, vectors=False)
+        self._cache.fill(shelf, gone=brought - shelf.memories.keys() if complete else ())
+        self._at = asyncio.get_running_loop().time()
+
+    async def _shelved(self, memories: list[Memory], *, vectors: bool) -> Shelf:
+        work = partial(shelve, memories, self._desk.embedder if vectors else None)
+        return await asyncio.get_running_loop().run_in_executor(self._desk.threads, work)
+
+
+async def fetch(
+    index: MemoryIndex, *, limit: int, limit_s: float, beside: Collection[str] = ()
+) -> tuple[list[Memory], str]:
+    """Active memories, and why there are not more where the index failed: ``late``, or a code.
 
     What came before a failure is of use, so it is returned and not lost with it.
+
+    Args:
+        index: where to fetch from.
+        limit: most memories to list.
+        limit_s: total time.
+        beside: ids of memories to fetch besides, where they are still active.
     """
-    memories: list[Memory] = []
+    memories: dict[str, Memory] = {}
     try:
         async with asyncio.timeout(limit_s):
             cursor: str | None = None
             while len(memories) < limit:
                 page = await index.page(cursor=cursor, limit=limit - len(memories))
-                memories.extend(page.memories)
+                memories |= {memory.id: memory for memory in page.memories[: limit - len(memories)]}
                 cursor = page.cursor
                 if cursor is None or not page.memories:
                     break
+            if further := [key for key in beside if key not in memories]:
+                found = await index.get(further)
+                memories |= {memory.id: memory for memory in found if memory.status is Status.ACTIVE}
     except Exception as error:  # noqa: BLE001 - an adapter may raise anything; a turn must not hear of it
         problem = "late" if isinstance(error, TimeoutError) else getattr(error, "code", type(error).__name__)
         logger.warning("preload failed (%s) with %d memories at hand", problem, len(memories))
-        return memories[:limit], problem
-    return memories[:limit], ""
+        return list(memories.values()), problem
+    return list(memories.values()), ""

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 from haru import scoring, words
-from haru.errors import IndexFailure
 from haru.memory import HOUSEHOLD
 from haru.ports import Hits, Vectors
 from haru.recall import merge
 from haru.recall.cache import Cache, shelve
 from haru.recall.desk import Desk, Recollection
 from haru.recall.merge import Found
-from haru.recall.preload import fetch
+from haru.recall.preload import Preload
 from haru.recall.search import Search, ask
-from haru.receipt import PreloadState, Receipt
+from haru.recall.tasks import Tasks, result
+from haru.receipt import Receipt
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +34,23 @@ MOST_UNDER_WAY = 8
 """Searches of one session that may be unanswered at a time; more would only pile up on a store that hangs."""
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What one turn asked of the index."""
+
+    began: float
+    """Loop time of the last word."""
+    query: str = ""
+    search: Search | None = None
+    refused: str = ""
+    """Why there is no search: ``breaker-open``, ``too-many-under-way`` or ``closed``."""
+
+    @property
+    def problem(self) -> str:
+        """Why the search did not serve; empty where it did, or where there was nothing to ask."""
+        return self.search.problem if self.search else self.refused
+
+
 class RecallSession:
     """One conversation's memory. Not for several turns at once; every task it begins ends with it."""
 
@@ -43,18 +60,16 @@ class RecallSession:
         self._cache = Cache(shelve((), desk.embedder))
         self._turn = 0
         self._searches: list[Search] = []
-        self._preload: asyncio.Task[None] | None = None
-        self._preloaded_at = float("-inf")
-        self._preload_problem = ""
         self._speculation: asyncio.TimerHandle | None = None
         self._speculated_at = float("-inf")
-        self._tasks: set[asyncio.Task[object]] = set()
+        self._tasks = Tasks()
+        self._preload = Preload(desk, self._cache, self._tasks)
         self._closed = False
 
     def start(self) -> None:
         """Speech began: fetch the memories to keep at hand, in the background. May be called again and again."""
-        if self._preload is None and not self._closed:
-            self._preload = self._own(self._fetch())
+        if not self._closed:
+            self._preload.start()
 
     def hear(self, partial_text: str) -> None:
         """Words so far, while the person still speaks: search ahead, not too often. Never raises, never waits."""
@@ -87,49 +102,49 @@ class RecallSession:
             self._speculation = None
         query = " ".join(words.content(text))
         if not query:
-            return self._recollection("", None, [], began, 0.0)
+            return self._recollection(Asked(began), [], waited_s=0.0)
         search = self._searching(query)
+        asked = Asked(began, query, search, "" if search else self._refusal)
         try:
-            return await self._answer(query, search, began, deadline)
+            return await self._answer(asked, deadline)
         except asyncio.CancelledError:
             self._turn += 1  # what this turn asked for is late from now on
             raise
 
-    async def _answer(self, query: str, search: Search | None, began: float, deadline: float) -> Recollection:
+    async def _answer(self, asked: Asked, deadline: float) -> Recollection:
+        search = asked.search
         loop = asyncio.get_running_loop()
         waiting_since = loop.time()
         hits = await self._hits(search, deadline - RESERVE_S)
         vector: asyncio.Task[Vectors | None] | None = None
         if hits is None:
-            vector = self._own(self._embedded([query], "query"))
+            vector = self._tasks.begin(self._embedded([asked.query], "query"))
             hits = await self._hits(search, deadline)
             if hits is None:
                 await self._at_hand(vector, deadline)
         waited = loop.time() - waiting_since
         if hits is not None:
             source = "speculative" if search and search.speculative else "search"
-            found = merge.merge(merge.from_hits(hits, source), (), self._desk.settings.size)
+            fit = (each for each in merge.from_hits(hits, source) if each.memory.id not in self._cache.forgotten)
+            found = merge.merge(fit, (), self._desk.settings.size)
         else:
-            vectors = self._result(vector)
-            question = scoring.question(query, None if vectors is None else vectors[0])
+            vectors = result(vector)
+            question = scoring.question(asked.query, None if vectors is None else vectors[0])
             found = self._cache.rank(question, self._desk.settings.size)
         self._tell_breaker(search, answered=hits is not None)
-        return self._recollection(query, search, found, began, waited)
+        return self._recollection(asked, found, waited_s=waited)
 
     def forget(self, ids: list[str]) -> None:
-        """Memories were forgotten or retired: they come up no more in this session."""
-        self._cache.drop(ids)
+        """These memories come up no more in this session, also where an answer on its way still has them."""
+        self._cache.forget(ids)
 
     async def aclose(self) -> None:
         """The conversation is over: nothing of it reaches another one. Ends all its tasks."""
         self._closed = True
         if self._speculation:
             self._speculation.cancel()
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        self._cache = Cache()
+        await self._tasks.aclose()
+        self._cache.clear()
 
     # -- searching
 
@@ -151,9 +166,18 @@ class RecallSession:
                 return each
         return self._begin(query, speculative=False)
 
-    def _begin(self, query: str, *, speculative: bool) -> Search | None:
+    @property
+    def _refusal(self) -> str:
+        """Why no search is begun now; empty where one may be."""
+        if self._closed:
+            return "closed"
+        if not self._desk.breaker.closed:
+            return "breaker-open"
         under_way = sum(not each.task.done() for each in self._searches)
-        if not self._desk.breaker.closed or under_way >= MOST_UNDER_WAY or self._closed:
+        return "too-many-under-way" if under_way >= MOST_UNDER_WAY else ""
+
+    def _begin(self, query: str, *, speculative: bool) -> Search | None:
+        if self._refusal:
             return None
         settings = self._desk.settings
         answer = ask(
@@ -163,9 +187,9 @@ class RecallSession:
             customer_id=self._customer_id,
             limit_s=settings.background_s,
         )
-        search = Search(query, self._turn, speculative, self._own(answer))
+        task = self._tasks.begin(answer, then=lambda _: self._answered(search))
+        search = Search(query, self._turn, speculative, task)
         self._searches.append(search)
-        search.task.add_done_callback(lambda _: self._answered(search))
         return search
 
     def _answered(self, search: Search) -> None:
@@ -175,7 +199,7 @@ class RecallSession:
         if search.hits is None:
             logger.warning("search failed: %s", search.problem)
         elif search.turn < self._turn or search.speculative:
-            self._own(self._bring(search.hits, late=search.turn < self._turn))
+            self._tasks.begin(self._bring(search.hits, late=search.turn < self._turn))
 
     async def _bring(self, hits: Hits, *, late: bool) -> None:
         memories = [hit.memory for hit in hits.hits]
@@ -201,73 +225,41 @@ class RecallSession:
 
     # -- the memories at hand
 
-    async def _fetch(self) -> None:
-        settings = self._desk.settings
-        memories, self._preload_problem = await fetch(
-            self._desk.index, limit=settings.preload, limit_s=settings.background_s
-        )
-        if self._preload_problem and not memories:
-            return
-        try:
-            shelf = await self._aside(partial(shelve, memories, self._desk.embedder))
-        except IndexFailure as error:  # no vectors: words alone still find a lot
-            self._preload_problem = error.code
-            shelf = await self._aside(partial(shelve, memories, None))
-        self._cache.fill(shelf)
-        self._preloaded_at = asyncio.get_running_loop().time()
-
     async def _at_hand(self, vector: asyncio.Task[Vectors | None], deadline: float) -> None:
         """Wait for what the local ranking needs: not for a preload while the store is known to be down."""
         waiting: list[asyncio.Task[object]] = [vector] if not vector.done() else []
-        if self._preload and not self._preload.done() and self._desk.breaker.closed:
-            waiting.append(self._preload)
+        if self._preload.under_way and self._desk.breaker.closed:
+            waiting.append(self._preload.under_way)
         if waiting:
             await self._until(deadline, *waiting)
 
-    def _refresh(self) -> None:
-        """Fetch the memories at hand anew where they are old: somebody may have mended or forgotten one."""
-        now = asyncio.get_running_loop().time()
-        done = self._preload is None or self._preload.done()
-        if done and now - self._preloaded_at > self._desk.settings.refresh_s and self._desk.breaker.closed:
-            self._preload = self._own(self._fetch())
-
-    @property
-    def _preload_state(self) -> PreloadState:
-        if self._preload is None:
-            return "none"
-        if not self._preload.done():
-            return "loading"
-        return "failed" if self._preload_problem else "ready"
-
     # -- the receipt
 
-    def _recollection(
-        self, query: str, search: Search | None, found: list[Found], began: float, waited_s: float
-    ) -> Recollection:
-        settings = self._desk.settings
-        found = found[: settings.size]
-        elapsed_s = asyncio.get_running_loop().time() - began
+    def _recollection(self, asked: Asked, found: list[Found], *, waited_s: float) -> Recollection:
+        settings, search = self._desk.settings, asked.search
+        elapsed_s = asyncio.get_running_loop().time() - asked.began
         receipt = Receipt(
             budget_ms=settings.budget_s * 1000,
             elapsed_ms=round(elapsed_s * 1000, 3),
             waited_ms=round(waited_s * 1000, 3),
             outcome=merge.outcome(found),
-            query=query,
+            query=asked.query,
             ref=search.hits.ref if search and search.hits else None,
             recalled=tuple(each.recalled for each in found),
             searches=sum(each.turn == self._turn for each in self._searches),
             breaker=self._desk.breaker.state,
-            preload=self._preload_state,
+            preload=self._preload.state,
             cached=len(self._cache),
-            problem=search.problem if search else "" if not query else "breaker-open",
-            preload_problem=self._preload_problem,
+            problem=asked.problem,
+            preload_problem=self._preload.problem,
         )
         self._turn += 1
         self._searches = [each for each in self._searches if not each.task.done()]
-        self._refresh()
+        if not self._closed:
+            self._preload.refresh()
         return Recollection(tuple(each.memory for each in found), receipt)
 
-    # -- tasks and threads
+    # -- threads
 
     async def _embedded(self, texts: list[str], kind: str) -> Vectors | None:
         embedder = self._desk.embedder
@@ -281,22 +273,3 @@ class RecallSession:
     async def _until(self, deadline: float, *tasks: asyncio.Task[object]) -> None:
         left_s = deadline - asyncio.get_running_loop().time()
         await asyncio.wait(tasks, timeout=max(left_s, 0.0))
-
-    def _own(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
-        return task
-
-    def _ended(self, task: asyncio.Task[T]) -> None:
-        self._tasks.discard(task)
-        error = None if task.cancelled() else task.exception()
-        searched = any(each.task is task for each in self._searches)  # told by `_answered`
-        if error and not searched and not isinstance(error, (IndexFailure, TimeoutError)):
-            logger.error("recall: %s out of the index or the embedder; going on without", type(error).__name__)
-
-    @staticmethod
-    def _result(task: asyncio.Task[T] | None) -> T | None:
-        if task and task.done() and not task.cancelled() and task.exception() is None:
-            return task.result()
-        return None

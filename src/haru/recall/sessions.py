@@ -41,7 +41,7 @@ class Sessions:
         await session.aclose()
 
     def forget(self, ids: list[str]) -> None:
-        """Memories were forgotten or retired: no running session brings them up again."""
+        """Memories were forgotten: no running session brings them up again."""
         for session in self._open:
             session.forget(ids)
 

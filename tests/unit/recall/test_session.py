@@ -452,6 +452,61 @@ async def test_forgotten_means_gone_from_a_running_session(index: Troubled, sess
     assert HOME[0] not in texts(await session.recall("what's my dog called"))
 
 
+async def test_an_answer_on_its_way_does_not_bring_back_what_was_forgotten(index: Troubled, sessions: Sessions) -> None:
+    """Listing and search had read the memory before it was forgotten."""
+    going = asyncio.Event()
+
+    async def slow(_: str) -> None:
+        await going.wait()
+
+    session = sessions.open()
+    dog = (await index.inner.search("dog")).hits[0].memory
+    index.before_search, index.before_page = slow, going.wait
+    session.hear("what is my dog called")
+    await asyncio.sleep(0.05)
+    sessions.forget([dog.id])
+    going.set()
+    assert dog not in (await session.recall("what is my dog called")).memories
+    await ready(session)
+    index.before_search = hang
+    assert dog not in (await session.recall("what's my dog called")).memories
+
+
+@pytest.mark.parametrize("preload", [1000, 2])
+async def test_what_another_process_forgot_is_not_at_hand_after_a_refresh(
+    index: Troubled, memory: Callable[..., Memory], preload: int
+) -> None:
+    """What a search brought is looked after like the preload, also where it is beyond the most important ones."""
+    sessions = Sessions(index, EMBEDDER, RecallSettings(background_s=3.0, preload=preload, refresh_s=0.0))
+    session = sessions.open()
+    kept, gone = memory("The user's cat is called Miso.", importance=1), memory("Ana's cat is Toto.", importance=1)
+    await ready(session)
+    await index.inner.put([kept, gone])
+    session.hear("whose cat")
+    session.hear("whose cat is it")
+    await session.recall("how are the cats called")
+    await index.inner.erase([gone.id])
+    await session.recall("what's my dog called")
+    await asyncio.sleep(0.1)
+    index.before_search = hang
+    assert (await session.recall("tell me of the cats")).memories == (kept,)
+    await sessions.aclose()
+
+
+async def test_a_long_outage_of_one_search_says_why_nothing_is_asked(index: Troubled) -> None:
+    """Searches that pile up are no open breaker: a person reading the receipt must look for the right thing."""
+    sessions = Sessions(index, EMBEDDER, RecallSettings(budget_s=0.05, speculations=20, debounce_s=0.0))
+    session = sessions.open()
+    await ready(session)
+    index.before_search = hang
+    for word in ("dog", "wife", "cello", "lake", "boat", "house", "tree", "garden", "river"):
+        session.hear(word)
+    receipt = (await session.recall("where is my bike")).receipt
+    assert (receipt.breaker, receipt.problem) == ("closed", "too-many-under-way")
+    assert len(index.searched) == 8
+    await sessions.aclose()
+
+
 async def test_a_transcript_of_200_000_letters_costs_no_more_than_the_budget(
     index: Troubled, sessions: Sessions
 ) -> None:
