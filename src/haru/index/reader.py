@@ -61,7 +61,8 @@ class Reader:
             ranked = self._snapshot.corpus.rank(question, size=size, now_s=time.time())
         else:
             ranked = self._candidates(question, filters).rank(question, size=size, now_s=time.time())
-        bodies = self._bodies([each.key for each in ranked])
+        slots = [each.key for each in ranked]
+        bodies = dict(self.memories(f"SELECT slot, body FROM memories WHERE slot IN ({marks(slots)})", slots))
         return [(bodies[each.key], each.score) for each in ranked if each.key in bodies]
 
     def build(self) -> Future[Snapshot] | None:
@@ -77,6 +78,10 @@ class Reader:
     def rows(self, sql: str, values: Iterable[object] = ()) -> list[Any]:
         """All rows of a query."""
         return self._db.execute(sql, tuple(values)).fetchall()
+
+    def memories(self, sql: str, values: Iterable[object] = ()) -> list[tuple[Any, Memory]]:
+        """The memories of a query, each with its key; the query gives key and body."""
+        return [(key, Memory.model_validate_json(body)) for key, body in self.rows(sql, values)]
 
     def close(self) -> None:
         """Let go of the file."""
@@ -158,20 +163,19 @@ class Reader:
     def _holding(self, question: Question) -> dict[str, int]:
         """In how many memories each term stands, and each sound (marked ``~``)."""
         asked = sorted({each for pair in question.terms for each in pair if each})
-        marks = ", ".join("?" * len(asked))
         # the tokenizer folds case once more, and keys of sounds are in capitals
         rows = self.rows(
-            f"SELECT term, col, doc FROM vocabulary WHERE term IN ({marks})", [each.lower() for each in asked]
+            f"SELECT term, col, doc FROM vocabulary WHERE term IN ({marks(asked)})", [each.lower() for each in asked]
         )
         counts = {(term, column): count for term, column, count in rows}
         spelt = {each: counts[each.lower(), "terms"] for each in asked if (each.lower(), "terms") in counts}
         heard = {"~" + each: counts[each.lower(), "sounds"] for each in asked if (each.lower(), "sounds") in counts}
         return spelt | heard
 
-    def _bodies(self, slots: Sequence[int]) -> dict[int, Memory]:
-        marks = ", ".join("?" * len(slots))
-        rows = self.rows(f"SELECT slot, body FROM memories WHERE slot IN ({marks})", slots)
-        return {slot: Memory.model_validate_json(body) for slot, body in rows}
+
+def marks(values: Sequence[object]) -> str:
+    """As many question marks as there are values."""
+    return ", ".join("?" * len(values))
 
 
 def where(filters: Filters) -> tuple[str, list[str]]:

@@ -9,9 +9,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from haru.errors import IndexRefused, IndexUnavailable
 
 SCHEMA_VERSION = 1
+APPLICATION_ID = int.from_bytes(b"Haru")
+"""Tells the index from other SQLite files; `PRAGMA application_id`."""
 _WAL_RETRY_S = 0.01
 
 _TABLES = """
@@ -50,7 +54,7 @@ def connect(path: Path, busy_timeout_s: float) -> sqlite3.Connection:
     """A connection for one thread at a time, the tables made where there are none.
 
     Raises:
-        IndexRefused: no database, a damaged one, or one of a newer Haru.
+        IndexRefused: no database, a damaged one, one of another program, or one of a newer Haru.
         IndexUnavailable: locked, or the disk refuses.
     """
     with translated(path):
@@ -58,11 +62,13 @@ def connect(path: Path, busy_timeout_s: float) -> sqlite3.Connection:
         _create(path)
         db = sqlite3.connect(path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False)
         try:
+            fresh = _recognised(db, path)
             _into_wal(db, busy_timeout_s)
             db.execute("PRAGMA synchronous = NORMAL")  # the journal is the truth: a lost last commit is repaired
             db.execute("PRAGMA secure_delete = ON")
             db.execute("PRAGMA mmap_size = 268435456")
-            _make(db, path)
+            if fresh:
+                _make(db)
         except BaseException:
             db.close()
             raise
@@ -94,16 +100,30 @@ def _into_wal(db: sqlite3.Connection, limit_s: float) -> None:
             return
 
 
-def _make(db: sqlite3.Connection, path: Path) -> None:
+def _recognised(db: sqlite3.Connection, path: Path) -> bool:
+    """Whether the database is still empty; else it is ours. In one statement, for another process may be making it."""
+    owner, version, tables = db.execute(
+        "SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version), "
+        "(SELECT count(*) FROM sqlite_master)"
+    ).fetchone()
+    if owner != APPLICATION_ID and (owner or version or tables):
+        raise IndexRefused(
+            f"{path} belongs to another program and is left as it is. Move it away, or set another `home`"
+        )
+    if version > SCHEMA_VERSION:
+        raise IndexRefused(f"{path} was made by a newer Haru (schema {version}). Update Haru, or rebuild the index")
+    return not tables
+
+
+def _make(db: sqlite3.Connection) -> None:
     with transaction(db):
-        version = int(db.execute("PRAGMA user_version").fetchone()[0])
-        if version > SCHEMA_VERSION:
-            raise IndexRefused(f"{path} was made by a newer Haru (schema {version}). Update Haru, or rebuild the index")
-        if version == 0:
-            for statement in _TABLES.split(";\n"):
-                db.execute(statement)
-            db.execute("INSERT INTO meta VALUES ('seq', '0')")
-            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            return  # by another process, meanwhile
+        for statement in _TABLES.split(";\n"):
+            db.execute(statement)
+        db.execute("INSERT INTO meta VALUES ('seq', '0')")
+        db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
 @contextmanager
@@ -130,6 +150,13 @@ def translated(path: Path) -> Generator[None]:
         raise IndexRefused(
             f"the index {path} is damaged: {error}. Move it away and make it again with `haru rebuild`"
         ) from error
+    except ValidationError as error:
+        problem = error.errors(include_input=False, include_url=False)[0]
+        # without its cause, which quotes the memory
+        raise IndexRefused(
+            f"the index {path} holds a memory that cannot be read ({'.'.join(map(str, problem['loc']))}: "
+            f"{problem['type']}). Make the index again with `haru rebuild`"
+        ) from None
     except OSError as error:
         raise IndexUnavailable(f"the index {path} cannot be opened: {error.strerror}") from error
 

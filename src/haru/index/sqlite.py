@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from haru import scoring, words
 from haru.errors import IndexFailure, IndexUnavailable
 from haru.index.order import cursor_at, place, place_of
-from haru.index.reader import Reader, where
+from haru.index.reader import Reader, marks, where
 from haru.index.schema import connect, translated
 from haru.index.store import Store, check
 from haru.memory import HOUSEHOLD, Feedback, Memory, SearchRef
@@ -87,16 +87,15 @@ class SqliteIndex:
         if cursor is not None:
             condition += " AND (importance_neg, touched_neg, id) > (?, ?, ?)"
             wanted.extend(place_of(cursor))
-        sql = f"SELECT body FROM memories WHERE {condition} ORDER BY importance_neg, touched_neg, id LIMIT ?"
-        rows = await self._read(lambda reader: reader.rows(sql, [*wanted, limit + 1]))
-        memories = tuple(Memory.model_validate_json(body) for (body,) in rows[:limit])
-        return Page(memories=memories, cursor=cursor_at(place(memories[-1])) if len(rows) > limit else None)
+        sql = f"SELECT id, body FROM memories WHERE {condition} ORDER BY importance_neg, touched_neg, id LIMIT ?"
+        found = await self._read(lambda reader: reader.memories(sql, [*wanted, limit + 1]))
+        memories = tuple(memory for _, memory in found[:limit])
+        return Page(memories=memories, cursor=cursor_at(place(memories[-1])) if len(found) > limit else None)
 
     async def get(self, ids: Sequence[str]) -> list[Memory]:
         """See `haru.ports.MemoryIndex.get`."""
-        marks = ", ".join("?" * len(ids))
-        rows = await self._read(lambda reader: reader.rows(f"SELECT id, body FROM memories WHERE id IN ({marks})", ids))
-        found = {key: Memory.model_validate_json(body) for key, body in rows}
+        sql = f"SELECT id, body FROM memories WHERE id IN ({marks(ids)})"
+        found = dict(await self._read(lambda reader: reader.memories(sql, ids)))
         return [found[key] for key in ids if key in found]
 
     async def put(self, memories: Sequence[Memory]) -> None:

@@ -151,6 +151,8 @@ def check(db: sqlite3.Connection) -> list[str]:
     problems = [str(row[0]) for row in db.execute("PRAGMA integrity_check(10)") if row[0] != "ok"]
     try:
         db.execute("INSERT INTO words (words) VALUES ('integrity-check')")
+    except sqlite3.OperationalError:
+        raise  # locked: no fault of the full-text index
     except sqlite3.DatabaseError as error:
         problems.append(f"full-text index: {error}")
     (missing,) = db.execute("SELECT count(*) FROM memories WHERE slot NOT IN (SELECT rowid FROM words)").fetchone()

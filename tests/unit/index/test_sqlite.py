@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
@@ -137,10 +138,58 @@ async def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "index.db"
     db = sqlite3.connect(path)
     db.execute("PRAGMA user_version = 99")
+    db.execute(f"PRAGMA application_id = {int.from_bytes(b'Haru')}")
     db.close()
     index = SqliteIndex(path, StaticEmbedder())
     with pytest.raises(IndexRefused, match="newer Haru"):
         await index.search("dog")
+    await index.aclose()
+
+
+@pytest.mark.parametrize(
+    "made", ["CREATE TABLE recipes (name)", "PRAGMA user_version = 3", "PRAGMA application_id = 7"]
+)
+async def test_a_database_of_another_program_is_left_alone(tmp_path: Path, made: str) -> None:
+    """Whoever points the index at the wrong file must not find Haru's tables in it."""
+    path = tmp_path / "index.db"
+    db = sqlite3.connect(path)
+    db.execute(made)
+    db.close()
+    before = path.read_bytes()
+    index = SqliteIndex(path, StaticEmbedder())
+    with pytest.raises(IndexRefused, match="another program"):
+        await index.search("dog")
+    await index.aclose()
+    assert path.read_bytes() == before
+
+
+async def test_a_memory_that_cannot_be_read_is_told_without_its_words(tmp_path: Path, memory: Make) -> None:
+    """A damaged row is no crash, and what it says stays out of logs."""
+    index = SqliteIndex(tmp_path / "index.db", StaticEmbedder())
+    dog = memory("The user's dog is called Biscuit.")
+    await index.put([dog])
+    db = sqlite3.connect(index.path)
+    db.execute("UPDATE memories SET body = json_set(body, '$.kind', 'Biscuit')")
+    db.commit()
+    db.close()
+    for read in (index.search("dog"), index.page(), index.get([dog.id])):
+        with pytest.raises(IndexRefused, match="haru rebuild") as told:
+            await read
+        assert "Biscuit" not in "".join(traceback.format_exception(told.value))
+    await index.aclose()
+
+
+async def test_a_held_lock_is_not_a_fault_of_the_full_text(tmp_path: Path, memory: Make) -> None:
+    """`haru doctor` beside a long write says to try again, and does not send anybody to rebuild."""
+    index = SqliteIndex(tmp_path / "index.db", StaticEmbedder(), busy_timeout_s=0.1)
+    await index.put([memory("The user's dog is called Biscuit.")])
+    hog = sqlite3.connect(index.path, isolation_level=None)
+    hog.execute("BEGIN IMMEDIATE")
+    with pytest.raises(IndexUnavailable, match="again later"):
+        await index.check()
+    hog.execute("ROLLBACK")
+    hog.close()
+    assert await index.check() == []
     await index.aclose()
 
 
