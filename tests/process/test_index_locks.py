@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from haru.index.sqlite import SqliteIndex
 from haru.memory import Memory
 
@@ -31,7 +29,6 @@ def is_locked(path: Path) -> bool:
     return done.stderr.strip() == "locked"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the locks of POSIX")
 async def test_reading_and_writing_in_one_process_keeps_the_file_locked(
     tmp_path: Path, memory: Callable[..., Memory]
 ) -> None:

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     Index = SqliteIndex | InProcessIndex
 
 
-def embedder(settings: Settings, *, local_only: bool = False) -> Embedder | None:
-    """The embedder that is set; with ``local_only``, one that answers without a network.
+def embedder(settings: Settings) -> Embedder | None:
+    """The embedder that is set.
 
     Raises:
         ExtraMissing: MiniLM is asked for and not installed.
@@ -43,7 +43,7 @@ def embedder(settings: Settings, *, local_only: bool = False) -> Embedder | None
     wanted = settings.embed.model
     if wanted == "none":
         return None
-    if wanted == "endpoint" and not local_only:
+    if wanted == "endpoint":
         from haru.embed.endpoint import EndpointEmbedder
 
         part = settings.embed

@@ -48,7 +48,7 @@ class Plan:
         self._rows = dict(current)
         self._shown = {memory.id: memory for memory in batch.related}
         self._changes: list[Change] = []
-        self._dropped = [Dropped(verb=each.verb, reason=each.reason, id=each.id) for each in proposal.rejected]
+        self._dropped = list(proposal.rejected)
 
     def entry(self, *, turns: tuple[str, ...], extractor: str) -> Entry:
         """The entry to commit: ``turns`` are done with it, those that were not shown too."""

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from haru.chatlog import Turn
+from haru.journal import Dropped
 from haru.memory import Evidence, Kind, Memory, Record
 
 
@@ -16,7 +17,7 @@ class Batch(Record):
     turns: tuple[Turn, ...]
     """New turns, in the order they were said. Only these are mined."""
     context: tuple[Turn, ...] = ()
-    """Up to six turns just before them: already processed, shown for understanding only."""
+    """Turns just before them: already processed, shown for understanding only."""
     related: tuple[Memory, ...] = ()
     """Up to forty active memories that have to do with these turns; only these may be changed."""
     now: datetime
@@ -53,14 +54,6 @@ class ProposedRetire(Record):
     reason: str = ""
 
 
-class Rejected(Record):
-    """A proposed operation that is not carried out. Holds no words of the conversation."""
-
-    verb: str
-    reason: str
-    id: str = ""
-
-
 class Proposal(Record):
     """What an extractor makes of a batch, after every check that needs no index."""
 
@@ -69,7 +62,7 @@ class Proposal(Record):
     retires: tuple[ProposedRetire, ...] = ()
     relevant: tuple[str, ...] = ()
     """Ids of shown memories that helped in these turns."""
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[Dropped, ...] = ()
 
 
 class Extractor(Protocol):

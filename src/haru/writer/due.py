@@ -21,6 +21,7 @@ class DueRule:
     turns: int = 20
     """New turns after which it is due in any case; also the largest batch."""
     context_turns: int = 6
+    """Turns just before a batch that are shown for understanding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +38,9 @@ class Waiting:
 class Backlog:
     """One session's."""
 
+    before: deque[Place]
+    """The newest turns that are done, as many as are shown for understanding."""
     waiting: dict[str, Waiting] = field(default_factory=dict[str, Waiting])
-    before: deque[Place] = field(default_factory=lambda: deque[Place](maxlen=6))
-    """The newest turns that are done."""
     active_at: datetime | None = None
     ended: bool = False
 
@@ -109,7 +110,7 @@ class Backlogs:
 
     def context(self, session: str) -> list[Place]:
         """Where the turns just before the next batch stand."""
-        return list(self._of(session).before)[-self.rule.context_turns :] if self.rule.context_turns else []
+        return list(self._of(session).before)
 
     def _is_due(self, session: str, backlog: Backlog, progress: Progress, now: datetime) -> bool:
         attempt = progress.attempts.get(session)
@@ -134,7 +135,7 @@ class Backlogs:
         return cut or len(turns)
 
     def _of(self, session: str) -> Backlog:
-        return self._sessions.setdefault(session, Backlog())
+        return self._sessions.setdefault(session, Backlog(deque[Place](maxlen=self.rule.context_turns)))
 
 
 def _one_run(one: Waiting, next_one: Waiting) -> bool:

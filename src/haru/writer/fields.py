@@ -44,7 +44,7 @@ _KINDS = {
 """What models write instead of the kinds they were given."""
 
 
-class Dropped(Exception):
+class Refused(Exception):
     """One operation is not carried out."""
 
     def __init__(self, reason: str, key: str = "") -> None:
@@ -57,26 +57,26 @@ def as_fields(item: object) -> Mapping[str, object]:
     """The fields of one item; of a plain string, its text.
 
     Raises:
-        Dropped: it is neither.
+        Refused: it is neither.
     """
     if isinstance(item, str):
         return {"text": item}
     if isinstance(item, dict):
         return {key.lower(): value for key, value in cast("dict[str, object]", item).items()}
-    raise Dropped("not an object")
+    raise Refused("not an object")
 
 
 def as_sentence(value: object) -> str:
     """One clean line; of an object, its one longer string.
 
     Raises:
-        Dropped: there is none.
+        Refused: there is none.
     """
     if isinstance(value, dict):
         strings = [each for each in cast("dict[str, object]", value).values() if isinstance(each, str) and " " in each]
         value = strings[0] if len(strings) == 1 else None
     if not isinstance(value, str):
-        raise Dropped("no text")
+        raise Refused("no text")
     return _line(value, 10 * MAX_TEXT_CHARS)
 
 

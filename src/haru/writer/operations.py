@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import cast
 
+from haru.journal import Dropped
 from haru.memory import MAX_TEXT_CHARS, Kind, Memory
 from haru.writer import dates, polarity
 from haru.writer.answer import Answer
-from haru.writer.batch import Batch, Proposal, ProposedAdd, ProposedRetire, ProposedUpdate, Rejected
+from haru.writer.batch import Batch, Proposal, ProposedAdd, ProposedRetire, ProposedUpdate
 from haru.writer.fields import (
-    Dropped,
+    Refused,
     as_fields,
     as_id,
     as_importance,
@@ -52,7 +53,7 @@ class _Checks:
         self.adds: list[ProposedAdd] = []
         self.updates: dict[str, ProposedUpdate] = {}
         self.retires: dict[str, ProposedRetire] = {}
-        self.rejected: list[Rejected] = []
+        self.rejected: list[Dropped] = []
 
     def proposal(self, answer: Answer) -> Proposal:
         # Changes come before additions: what an update says need not be added again.
@@ -61,8 +62,8 @@ class _Checks:
                 try:
                     self.room()
                     one(item)
-                except Dropped as reason:
-                    self.rejected.append(Rejected(verb=verb, reason=str(reason), id=reason.key))
+                except Refused as reason:
+                    self.rejected.append(Dropped(verb=verb, reason=str(reason), id=reason.key))
         self.suspect()
         return Proposal(
             adds=tuple(self.adds),
@@ -82,19 +83,19 @@ class _Checks:
 
     def room(self) -> None:
         if len(self.adds) + len(self.updates) + len(self.retires) >= self.most:
-            raise Dropped(f"more than {self.most} changes in a batch")
+            raise Refused(f"more than {self.most} changes in a batch")
 
     def add(self, item: object) -> None:
         fields = as_fields(item)
         text, rests_on = self.text(fields)
         kind = as_kind(fields.get("kind"))
         if rests_on.by_finding and not _may_rest_on_finding(kind, text, rests_on):
-            raise Dropped("only looked-up text says so: that is no fact about a person")
+            raise Refused("only looked-up text says so: that is no fact about a person")
         day = rests_on.said_in.at.date()
         if kind is Kind.FINDING and not dates.tells(text, day.year):
             text = self.length(dates.as_of(day, text))
         if any(polarity.same(text, other.text, self.similar) for other in self.adds):
-            raise Dropped("said twice in one answer")
+            raise Refused("said twice in one answer")
         if self.known(text):
             return
         tags = as_tags(fields.get("tags"))
@@ -115,11 +116,11 @@ class _Checks:
         for memory in self.batch.related:
             replacing = self.updates.get(memory.id)
             if replacing and polarity.same(text, replacing.text, self.similar):
-                raise Dropped("an update says so already")
+                raise Refused("an update says so already")
             if replacing or memory.id in self.retires:
                 continue
             if polarity.same(text, memory.text, self.similar):
-                raise Dropped("known already")
+                raise Refused("known already")
             if polarity.contradicts(text, memory.text):
                 self.update({"id": memory.id, "text": text})
                 return True
@@ -130,11 +131,11 @@ class _Checks:
         memory = self.changeable("update", fields.get("id"))
         text, rests_on = self.text(fields, memory)
         if rests_on.by_finding and not _may_rest_on_finding(memory.kind, text, rests_on):
-            raise Dropped("only looked-up text says so: that changes no fact about a person")
+            raise Refused("only looked-up text says so: that changes no fact about a person")
         if text == memory.text:
-            raise Dropped("an update that changes nothing")
+            raise Refused("an update that changes nothing")
         if protected(memory, self.batch.turns) and weakened(memory.text, text):
-            raise Dropped("it would weaken a safety fact that nobody took back", memory.id)
+            raise Refused("it would weaken a safety fact that nobody took back", memory.id)
         tags = as_tags(fields.get("tags"))
         subject = as_subject(fields.get("subject"), tags, "")
         importance = fields.get("importance")
@@ -151,7 +152,7 @@ class _Checks:
         fields = cast("dict[str, object]", item) if isinstance(item, dict) else {"id": item}
         memory = self.changeable("retire", fields.get("id"))
         if protected(memory, self.batch.turns):
-            raise Dropped("it would remove a safety fact that nobody took back", memory.id)
+            raise Refused("it would remove a safety fact that nobody took back", memory.id)
         self.retires[memory.id] = ProposedRetire(id=memory.id, reason=as_reason(fields.get("reason")))
 
     def relevant(self, items: Iterable[object]) -> Iterable[str]:
@@ -165,36 +166,36 @@ class _Checks:
         key = as_id(item)
         if key not in self.shown:
             self.unknown(verb, key)
-            raise Dropped("a memory that was not shown", key)
+            raise Refused("a memory that was not shown", key)
         if key in self.updates or key in self.retires:
-            raise Dropped("a second change to one memory", key)
+            raise Refused("a second change to one memory", key)
         return self.shown[key]
 
     def unknown(self, verb: str, key: str) -> None:
         logger.warning("%s of %s ignored: it was not shown for this batch", verb, key or "an empty id")
         if verb == "relevant":
-            self.rejected.append(Rejected(verb=verb, reason="a memory that was not shown", id=key))
+            self.rejected.append(Dropped(verb=verb, reason="a memory that was not shown", id=key))
 
     def text(self, fields: Mapping[str, object], changed: Memory | None = None) -> tuple[str, Support]:
         """A sentence that may be stored, its dates settled, and the turn that it rests on."""
         text = self.length(as_sentence(fields.get("text")))
         if reason := refusal(text):
-            raise Dropped(reason)
+            raise Refused(reason)
         known = telling(changed.text) if changed else frozenset[str]()
         before = self.batch.context[-1] if self.batch.context else None
         rests_on = support(text, self.batch.turns, before=before, known=known)
         if rests_on is None:
-            raise Dropped("nobody said so in these turns")
+            raise Refused("nobody said so in these turns")
         settled = dates.settle(text, rests_on.said_in.at)
         if settled is None:
-            raise Dropped("a relative date that can't be settled")
+            raise Refused("a relative date that can't be settled")
         return self.length(settled), rests_on
 
     def length(self, text: str) -> str:
         if not text:
-            raise Dropped("no text")
+            raise Refused("no text")
         if len(text) > MAX_TEXT_CHARS:
-            raise Dropped(f"longer than {MAX_TEXT_CHARS} characters")
+            raise Refused(f"longer than {MAX_TEXT_CHARS} characters")
         return text
 
 

@@ -166,6 +166,21 @@ async def test_a_session_that_ended_is_due_at_once(house: House) -> None:
     assert len(await house.writer.once()) == 1
 
 
+async def test_as_many_turns_are_shown_as_are_asked_for(tmp_path: Path) -> None:
+    """None, too; and more than the usual six."""
+    for number in (0, 8):
+        house = House(tmp_path / str(number), DueRule(context_turns=number))
+        house.said(*(f"The user has thing {n}." for n in range(10)))
+        house.later(minutes=3)
+        await house.writer.once()
+        house.said("The user has a boat.")
+        house.later(minutes=3)
+        await house.writer.once()
+        shown = [turn.said for turn in house.extractor.batches[-1].context]
+        assert shown == [f"The user has thing {n}." for n in range(10 - number, 10)]
+        await house.index.aclose()
+
+
 async def test_earlier_turns_are_context_and_not_mined_again(house: House) -> None:
     """Up to six, those just before."""
     house.said(*(f"The user has thing {n}." for n in range(10)))

@@ -31,11 +31,10 @@ HELP = """\
 _CANDIDATES = 5
 
 
-async def chat(*, intro: bool = True) -> int:
+async def chat() -> int:
     """Talk until the input ends. Exit code 1 where lines were piped in and one got no reply."""
     settings = load()
-    if intro:
-        await introduce(settings)
+    await introduce(settings)
     async with compose.conversing(settings, door="chat") as (conversation, sessions):
         return await Chat(settings, conversation, sessions).run()
 
