@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -15,9 +15,7 @@ from haru.forgotten import Forgotten, turns_of
 from haru.journal import Entry, Journal, replay
 from haru.memory import Feedback, Memory, Record
 from haru.ports import Filters, MemoryIndex
-from haru.review import turns
-
-_PAGE = 1000
+from haru.review import everything, turns
 
 
 class Replaceable(MemoryIndex, Protocol):
@@ -50,7 +48,7 @@ async def from_journal(journal: Journal, index: Replaceable, forgotten: Forgotte
         for event in events:
             await index.feedback(event)
         wanted = checksum(memories.values())
-        held = [memory async for memory in _everything(index)]
+        held = [memory async for memory in everything(index, Filters(status=None))]
         return Rebuilt(memories=len(held), checksum=checksum(held), exact=checksum(held) == wanted)
 
 
@@ -113,14 +111,3 @@ def _replayed(journal: Journal, forgotten: Forgotten) -> tuple[dict[str, Memory]
     entries = [record for _, record in journal.read() if isinstance(record, Entry)]
     memories = {key: memory for key, memory in replay(journal.read()).items() if not forgotten.covers(memory)}
     return memories, [event for entry in entries for event in entry.feedback if event.memory_id in memories]
-
-
-async def _everything(index: MemoryIndex) -> AsyncIterator[Memory]:
-    cursor: str | None = None
-    while True:
-        page = await index.page(cursor=cursor, limit=_PAGE, filters=Filters(status=None))
-        for memory in page.memories:
-            yield memory
-        cursor = page.cursor
-        if cursor is None:
-            return

@@ -67,14 +67,8 @@ class Review:
 
     async def all(self, filters: Filters | None = None) -> AsyncIterator[Memory]:
         """Every memory that the filters let through, most important first."""
-        cursor: str | None = None
-        while True:
-            page = await self._index.page(cursor=cursor, limit=_PAGE, filters=filters or Filters(status=None))
-            for memory in page.memories:
-                yield memory
-            cursor = page.cursor
-            if cursor is None:
-                return
+        async for memory in everything(self._index, filters or Filters(status=None)):
+            yield memory
 
     async def find(self, query: str, *, size: int = 10, filters: Filters | None = None) -> Hits:
         """What recall would find, and, by the filters, retired memories too."""
@@ -256,6 +250,18 @@ class Review:
         for path, redactions in wiped.items():
             LineFile(path).append([each.model_dump_json().encode() for each in redactions])
         return sum(len(redactions) for redactions in wiped.values())
+
+
+async def everything(index: MemoryIndex, filters: Filters) -> AsyncIterator[Memory]:
+    """All that an index holds and the filters let through, most important first, page by page."""
+    cursor: str | None = None
+    while True:
+        page = await index.page(cursor=cursor, limit=_PAGE, filters=filters)
+        for memory in page.memories:
+            yield memory
+        cursor = page.cursor
+        if cursor is None:
+            return
 
 
 def _subject(text: str) -> str:
