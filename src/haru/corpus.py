@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from haru import postings
-from haru.ports import Embedder
+from haru import postings, ranking
+from haru.coverage import Tokens, closest
+from haru.ports import Embedder, Reading
 from haru.postings import Floats, Postings, Slots
-from haru.scoring import Document, Question, Weights, weights_for
+from haru.ranking import Measures
+from haru.scoring import ABOUT, LEARNED, Document, Question, Weights, weights_for
 
 Key = TypeVar("Key", bound=Hashable)
 
 CANDIDATES = 100
 """Best by BM25, and best by meaning, that are looked at closely."""
 SCAN_FLOATS = 200_000 * 64
-"""Larger vector stores are not scanned; the best by BM25 are compared by meaning."""
+"""Larger stores hold no vectors at hand and are not scanned; the best by BM25 are compared by meaning."""
 WORN_AT = 200
 """Fewer are never worn: what was replaced among them costs next to nothing."""
-_DAY_S = 86_400.0
 _ROW = np.dtype([("person", "i4"), ("importance", "f4"), ("use", "f4"), ("touched_s", "f8"), ("length", "f4")])
 _SOUND = "~"
 """Sets keys of sounds apart from terms."""
+
+Read = tuple[Floats | None, Tokens]
+"""Vectors of a memory: of the whole, and of its parts."""
+_UNREAD: Read = (None, np.zeros((0, 0), np.int8))
+LookUp = Callable[[Sequence[Key]], Mapping[Key, Read]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,26 @@ class Ranked(Generic[Key]):
 
     key: Key
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Matched:
+    """What a term of the question matches."""
+
+    idf: float
+    holders: Postings
+    value: float
+    """1 for the word itself, less for a sound-alike."""
+    about: Postings
+    """Who is about the person of that name."""
+
+    learned: Postings
+    """Who has answered questions with this word."""
+
+    @property
+    def pairs(self) -> list[tuple[float, Postings]]:
+        """What there is to search, each with its idf."""
+        return [(self.idf, postings) for postings in (self.holders, self.learned) if len(postings.slots)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +99,10 @@ class Corpus(Generic[Key]):
         self._alive = np.zeros(0, np.bool_)
         self._rows = np.zeros(0, _ROW)
         self._vectors = np.zeros((0, dim), np.float32)
-        self._build(list(documents))
+        self._readings: dict[Key, Read] = {}
+        made = list(documents)
+        self._scanned = dim * len(made) <= SCAN_FLOATS
+        self._build(made)
 
     def __len__(self) -> int:
         return len(self._slot)
@@ -100,70 +128,101 @@ class Corpus(Generic[Key]):
     def drop(self, key: Key) -> None:
         """Take a memory out, if it is there."""
         slot = self._slot.pop(key, None)
+        self._readings.pop(key, None)
         if slot is not None:
             self._alive[slot] = False
             self._length_sum -= float(self._rows[slot]["length"])
 
-    def rank(self, question: Question, *, size: int, now_s: float) -> list[Ranked[Key]]:
-        """At most ``size`` memories that answer the question, best first; fewer or none rather than noise."""
+    def rank(
+        self, question: Question, *, size: int, now_s: float, look_up: LookUp[Key] | None = None
+    ) -> list[Ranked[Key]]:
+        """At most ``size`` memories that answer the question, best first; fewer or none rather than noise.
+
+        Args:
+            question: what is asked.
+            size: most memories.
+            now_s: seconds since 1970.
+            look_up: finds the vectors and parts that this corpus does not hold itself.
+        """
         if not question.terms or not self._slot:
             return []
-        matched = [self._matching(term, sound) for term, sound in question.terms]
+        terms = [self._matching(term, sound) for term, sound in question.terms]
         allowed = self._allowed(question.person)
-        found = postings.best([pair for pair in matched if len(pair[1].slots)], allowed, CANDIDATES)
-        cosine = self._cosine(question.vector)
+        found = postings.best([pair for term in terms for pair in term.pairs], allowed, CANDIDATES)
+        cosine = self._cosine(question.reading)
         if cosine is not None:
-            close = np.where(allowed[: self._size], cosine, np.float32(-1))
-            near = (
-                np.argpartition(close, -CANDIDATES)[-CANDIDATES:] if len(close) > CANDIDATES else np.arange(len(close))
+            found = np.union1d(found, _nearest(np.where(allowed[: self._size], cosine, np.float32(-1)))).astype(
+                np.int32
             )
-            found = np.union1d(found, near[close[near] > 0]).astype(np.int32)
-        lexical, coverage = _sums(matched, found, self.weights.unheard)
-        meaning = self._meaning(found, question.vector, cosine)
-        passed = self._passed(lexical, coverage, meaning)
-        score = self._blend(lexical, meaning) * (1.0 + self._standing(found, now_s))
-        found, score = found[passed], score[passed]
-        order = np.lexsort((found, -score))[:size]
-        return [Ranked(self._keys[int(found[i])], float(score[i])) for i in order]
+        measures = self._measured(question, terms, found, None if cosine is None else cosine[found])
+        if len(found) > CANDIDATES:
+            first = measures.lexical + measures.meaning + self.weights.named * measures.named
+            best = np.sort(np.argpartition(first, -CANDIDATES)[-CANDIDATES:])
+            found, measures = found[best], measures.among(best)
+        measures = self._compared(measures, question, found, look_up)
+        score = ranking.scores(measures, self.weights)
+        rows = self._rows[found]
+        standing = ranking.standing(rows["importance"], rows["use"], now_s - rows["touched_s"], self.weights)
+        placed = score * standing
+        back = ranking.chosen(placed, score, self.weights, size)
+        return [Ranked(self._keys[int(found[n])], float(placed[n])) for n in back]
 
-    def _passed(self, lexical: Floats, coverage: Floats, meaning: Floats) -> NDArray[np.bool_]:
-        by_words = (lexical > 0) & (0.5 * coverage + 0.5 * meaning >= self.weights.floor)
-        return by_words | (meaning >= self.weights.meaning_alone)
+    def _measured(
+        self, question: Question, terms: Sequence[_Matched], found: Slots, meaning: Floats | None
+    ) -> Measures:
+        """What postings and vectors tell of the candidates."""
+        lexical = np.zeros(len(found), np.float32)
+        hits = np.zeros((len(found), len(terms)), np.float32)
+        named = np.zeros(len(found), np.float32)
+        for number, term in enumerate(terms):
+            hit, impact = term.holders.look_up(found)
+            lexical += np.float32(term.idf) * impact
+            hits[:, number] = hit * np.float32(term.value)
+            if len(term.learned.slots):
+                hits[:, number] = np.maximum(hits[:, number], term.learned.look_up(found)[1])
+            if len(term.about.slots):
+                named = np.maximum(named, term.about.look_up(found)[0])
+        reach = sum(term.idf if len(term.holders.slots) else term.idf * self.weights.unheard for term in terms)
+        return Measures(
+            lexical=lexical / np.float32(max(reach, 1e-6)),
+            hits=hits,
+            meaning=np.zeros(len(found), np.float32) if meaning is None else np.maximum(meaning, 0.0),
+            named=named.astype(np.float32),
+            close=np.zeros((len(found), len(question.parts)), np.float32),
+            parts=question.parts,
+        )
 
-    def _blend(self, lexical: Floats, meaning: Floats) -> Floats:
-        top = max(float(lexical.max(initial=0.0)), 1e-9)
-        return (lexical * (self.weights.lexical / top) + meaning * self.weights.meaning).astype(np.float32, copy=False)
+    def _compared(self, measures: Measures, question: Question, found: Slots, look_up: LookUp[Key] | None) -> Measures:
+        """The same, compared part by part."""
+        if question.reading is None:
+            return measures
+        keys: list[Key] = [self._keys[slot] for slot in found.tolist()]
+        readings = look_up(keys) if look_up else self._readings
+        compared = replace(
+            measures, close=closest(question.reading.tokens, [readings.get(key, _UNREAD)[1] for key in keys])
+        )
+        if self._scanned or not keys:
+            return compared
+        nothing = np.zeros(self.dim, np.float32)
+        vectors = [readings.get(key, _UNREAD)[0] for key in keys]
+        rows = np.stack([nothing if vector is None else vector for vector in vectors])
+        return replace(compared, meaning=np.maximum(rows @ question.reading.vector, 0.0))
 
-    def _standing(self, found: Slots, now_s: float) -> Floats:
-        """Importance, use and recency, each within its bound."""
-        weights, rows = self.weights, self._rows[found]
-        importance = (rows["importance"] - 3.0) / 2.0
-        use = np.minimum(np.log1p(rows["use"]) / math.log(20.0), 1.0)
-        age_days = np.maximum(now_s - rows["touched_s"], 0.0) / _DAY_S
-        recency = np.exp(-age_days / 30.0)
-        return (weights.importance * importance + weights.use * use + weights.recency * recency).astype(np.float32)
-
-    def _matching(self, term: str, sound: str) -> tuple[float, Postings]:
-        """Idf and postings of a term; of its sound-alikes where nobody ever wrote the word itself."""
-        exact = self._postings(term)
+    def _matching(self, term: str, sound: str) -> _Matched:
+        """Who holds a term; who holds a sound-alike of it, where nobody ever wrote the word itself."""
+        exact, value = self._postings(term), 1.0
         if not len(exact.slots) and sound:
             alike = self._postings(_SOUND + sound)
             if len(alike.slots):
-                discounted = Postings(alike.slots, alike.impact * np.float32(self.weights.sound))
-                return self._idf(_SOUND + sound, self._living(alike)), discounted
-        return self._idf(term, self._living(exact)), exact
+                term, value = _SOUND + sound, self.weights.sound
+                exact = Postings(alike.slots, alike.impact * np.float32(value))
+        learned = self._postings(LEARNED + term)
+        if len(learned.slots):
+            learned = Postings(learned.slots, np.full(len(learned.slots), self.weights.learned, np.float32))
+        return _Matched(self._idf(term, self._living(exact)), exact, value, self._postings(ABOUT + term), learned)
 
-    def _cosine(self, vector: Floats | None) -> Floats | None:
-        if vector is None or not self.dim or self._size * self.dim > SCAN_FLOATS:
-            return None
-        return self._vectors[: self._size] @ vector
-
-    def _meaning(self, found: Slots, vector: Floats | None, cosine: Floats | None) -> Floats:
-        if cosine is not None:
-            return np.maximum(cosine[found], 0.0)
-        if vector is None or not self.dim:
-            return np.zeros(len(found), np.float32)
-        return np.maximum(self._vectors[found] @ vector, 0.0)
+    def _cosine(self, reading: Reading | None) -> Floats | None:
+        return self._vectors[: self._size] @ reading.vector if reading and self.dim and self._scanned else None
 
     def _allowed(self, person: str | None) -> NDArray[np.bool_]:
         if person is None:
@@ -220,8 +279,10 @@ class Corpus(Generic[Key]):
         self._alive[slot] = True
         person = self._persons.setdefault(document.person, len(self._persons))
         self._rows[slot] = (person, document.importance, document.use_count, document.touched_s, len(document.terms))
-        if self.dim and document.vector is not None:
+        if self._scanned and document.vector is not None:
             self._vectors[slot] = document.vector
+        if document.tokens is not None:
+            self._readings[key] = (document.vector, document.tokens)
         return slot
 
     def _room(self, wanted: int) -> None:
@@ -230,7 +291,8 @@ class Corpus(Generic[Key]):
         if wanted > len(self._alive):
             self._alive = np.concatenate([self._alive, np.zeros(lacking, np.bool_)])
             self._rows = np.concatenate([self._rows, np.zeros(lacking, _ROW)])
-            self._vectors = np.concatenate([self._vectors, np.zeros((lacking, self.dim), np.float32)])
+            if self._scanned:
+                self._vectors = np.concatenate([self._vectors, np.zeros((lacking, self.dim), np.float32)])
 
 
 def corpus_for(
@@ -241,20 +303,14 @@ def corpus_for(
     return Corpus(documents, dim=dim, weights=weights_for(name), background=background)
 
 
-def _sums(matched: Sequence[tuple[float, Postings]], found: Slots, unheard: float) -> tuple[Floats, Floats]:
-    """BM25 of each memory found, and the share of the question's idf that it holds."""
-    lexical = np.zeros(len(found), np.float32)
-    coverage = np.zeros(len(found), np.float32)
-    total = sum(idf if len(holders.slots) else idf * unheard for idf, holders in matched)
-    for idf, holders in matched:
-        hit, impact = holders.look_up(found)
-        lexical += np.float32(idf) * impact
-        coverage += np.float32(idf / total) * hit
-    return lexical, coverage
+def _nearest(cosine: Floats) -> Slots:
+    """The nearest hundred that are near at all."""
+    best = np.argpartition(cosine, -CANDIDATES)[-CANDIDATES:] if len(cosine) > CANDIDATES else np.arange(len(cosine))
+    return best[cosine[best] > 0].astype(np.int32)
 
 
 def _counted(document: Document) -> Counter[str]:
     counts = Counter(document.terms)
-    for key in document.sounds:
-        counts[_SOUND + key] = 1
+    counts.update({_SOUND + key: 1 for key in document.sounds})
+    counts.update(dict.fromkeys(document.marks, 1))
     return counts

@@ -6,6 +6,7 @@ Adapters (``index``, ``embed``, ``llm``) implement these; the work above them kn
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
@@ -91,6 +92,19 @@ class MemoryIndex(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text as an embedder reads it."""
+
+    vector: Vectors
+    """Its meaning as a whole, shape (dim,): unit length, or zeros where nothing is known."""
+    tokens: Vectors
+    """The meaning of its parts, each in its context, shape (n, dim): unit length, or zeros. No rows where the embedder
+    knows whole texts alone."""
+    words: tuple[str, ...] = ()
+    """The word, in lower case, that each part belongs to."""
+
+
 class Embedder(Protocol):
     """Text to vectors of length 1. Called off the event loop; may be called from several threads."""
 
@@ -110,6 +124,10 @@ class Embedder(Protocol):
         Raises:
             IndexUnavailable: the embedding service cannot be reached.
         """
+        ...
+
+    def read(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> list[Reading]:
+        """The same vectors, and with them the parts that a closer comparison needs. Fails as `embed` does."""
         ...
 
 

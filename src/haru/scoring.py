@@ -1,8 +1,9 @@
 """Scoring: what the one scorer goes by. The index and the session's fallback both rank with it, in `haru.corpus`.
 
-A score is a weighted sum of BM25 over the terms and cosine of the vectors. Whether a memory may come back at all is
-decided apart from that, by an absolute measure: how much of the question's weight the memory holds, and how close its
-meaning is. Importance, use and recency then order what passed, within bounds; they never create a hit.
+A score is a weighted sum of absolute measures: BM25 as a share of what the question could reach, the cosine of the
+whole sentences, how much of the question the memory covers part by part (`haru.coverage`), and whether it is about the
+person named. None of them depends on what else was found, so the same sum tells how much is enough: below the floor
+nothing is said. Importance, use and recency then order what passed, within bounds; they never create a hit.
 """
 
 from __future__ import annotations
@@ -10,35 +11,59 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from haru import words
+from haru.coverage import Tokens, stored
 from haru.memory import Memory
+from haru.ports import Reading
 from haru.postings import Floats
+
+_FEW_WORDS = 2
+ABOUT = "@"
+LEARNED = "+"
+ANALYSIS = 2
+"""Version of how a memory becomes terms. An index made by another one is analysed anew."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The scalars of the scorer."""
+    """The scalars of the scorer, for one sort of embedder. `scripts/fit_weights.py` chooses them."""
 
-    lexical: float = 0.45
-    meaning: float = 0.45
+    lexical: float = 0.20
+    """BM25, as a share of what the question could reach."""
+    meaning: float = 0.30
+    """Cosine of the sentences."""
+    coverage: float = 0.50
+    """How much of the question the memory answers to, part by part."""
+    named: float = 0.08
+    """Added where the memory is about the person named."""
+    near: float = 0.5
+    """What closeness in meaning counts in the coverage, against the word itself."""
+    nearest: float = 0.35
+    """Cosine from which on two words are close at all."""
+    function: float = 0.4
+    """What a part counts that is no content word, against one that is."""
     sound: float = 0.6
     """What a sound-alike counts, against the word itself."""
+    learned: float = 0.5
+    """What a word counts that only stood in questions it answered, against the word itself."""
     unheard: float = 0.5
     """What a word counts, in the question's weight, that no memory holds: it tells nothing between them."""
-    floor: float = 0.30
-    """Least of ``0.5 coverage + 0.5 cosine`` of a hit that shares a term."""
-    meaning_alone: float = 0.62
-    """Cosine that is enough, though no term be shared."""
+    floor: float = 0.22
+    """How far the best memory must stand out; below it nothing comes back. See `haru.ranking.chosen`."""
+    company: float = 0.5
+    """Least score of a memory, as a share of the best one's."""
     importance: float = 0.03
     """Most that importance adds or takes, as a share of the score."""
     use: float = 0.03
     recency: float = 0.02
 
 
+STATIC = Weights()
+MINILM = Weights(lexical=0.10, meaning=0.20, coverage=0.70, near=1.0, nearest=0.0, floor=0.33, company=0.6)
+
+
 def weights_for(embedder_id: str) -> Weights:
     """The scalars that suit an embedder: cosines of a sentence encoder are lower and mean more than a word table's."""
-    if embedder_id.startswith("minilm"):
-        return Weights(lexical=0.30, meaning=0.70, floor=0.28, meaning_alone=0.40)
-    return Weights()
+    return MINILM if embedder_id.startswith("minilm") else STATIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +72,11 @@ class Document:
 
     terms: tuple[str, ...]
     sounds: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    """Terms with a sign before them: `ABOUT` for the names of whom it is about, `LEARNED` for words of questions that
+    it has answered."""
     vector: Floats | None = None
+    tokens: Tokens | None = None
     person: str = ""
     importance: int = 3
     use_count: int = 0
@@ -61,19 +90,27 @@ class Question:
 
     terms: tuple[tuple[str, str], ...]
     """Term and key of its sound."""
-    vector: Floats | None = None
+    reading: Reading | None = None
+    parts: tuple[int, ...] = ()
+    """For each part of the reading the number of its term; -1 where it is no content word."""
     person: str | None = None
     """Only this person's memories; ``None`` means anybody's."""
 
 
-def document(memory: Memory, vector: Floats | None = None) -> Document:
+def document(memory: Memory, reading: Reading | None = None) -> Document:
     """What the scorer keeps of a memory: its sentence, subject, tags, learned questions and date as terms."""
     day = memory.created_at
-    fields = [memory.text, memory.subject, *memory.tags, *memory.expected_queries, f"{day:%B} {day.day} {day.year}"]
+    fields = [memory.text, memory.subject, *memory.tags, f"{day:%B} {day.day} {day.year}"]
+    terms = tuple(term for field in fields for term in words.terms(field))
+    about = words.terms(" ".join([memory.about, *words.names(f"a {memory.subject}")]))
+    learned = (term for query in memory.expected_queries for term in words.terms(query) if term not in terms)
+    titles = [f"a {field}" for field in (memory.subject, *memory.tags)]  # a capital at the start is a name's here
     return Document(
-        terms=tuple(term for field in fields for term in words.terms(field)),
-        sounds=tuple(dict.fromkeys(words.name_sounds(f"a {memory.subject}") + words.name_sounds(memory.text))),
-        vector=vector,
+        terms=terms,
+        sounds=tuple(dict.fromkeys(sound for field in (memory.text, *titles) for sound in words.name_sounds(field))),
+        marks=tuple(dict.fromkeys([*(ABOUT + term for term in about), *(LEARNED + term for term in learned)])),
+        vector=reading.vector if reading else None,
+        tokens=stored(reading.tokens) if reading else None,
         person=memory.person,
         importance=memory.importance,
         use_count=memory.use_count,
@@ -86,6 +123,20 @@ def passage(memory: Memory) -> str:
     return f"{memory.subject}: {memory.text}" if memory.subject else memory.text
 
 
-def question(text: str, vector: Floats | None = None, person: str | None = None) -> Question:
+def wording(text: str) -> str:
+    """The words of a question that an embedder is to read; "" where there is nothing to ask.
+
+    One or two content words are read alone: in "what car do I have" the rest would drown what is asked for.
+    """
+    content = words.content(text)
+    return " ".join(content) if len(content) <= _FEW_WORDS else words.asked(text)
+
+
+def question(text: str, reading: Reading | None = None, person: str | None = None) -> Question:
     """A question from the words as said."""
-    return Question(tuple(words.query_terms(text)), vector, person)
+    terms = tuple(words.query_terms(text))
+    if reading is None:
+        return Question(terms, person=person)
+    numbers = {term: number for number, (term, _) in enumerate(terms)}
+    parts = tuple(numbers.get(words.term(word), -1) for word in map(words.fold, reading.words))
+    return Question(terms, reading, parts, person)

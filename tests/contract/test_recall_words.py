@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from haru import scoring, words
+from haru import scoring
 from haru.embed.static import StaticEmbedder
 from haru.index.inprocess import InProcessIndex
 from haru.index.sqlite import SqliteIndex
@@ -42,9 +42,8 @@ async def knowing(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
             cache = Cache(shelve(memories, EMBEDDER))
 
             async def ranked(query: str) -> list[int]:
-                content = " ".join(words.content(query))
-                vector = EMBEDDER.embed([content], "query")[0]
-                return [int(each.memory.id[4:]) for each in cache.rank(scoring.question(content, vector), 10)]
+                reading = EMBEDDER.read([scoring.wording(query)], "query")[0]
+                return [int(each.memory.id[4:]) for each in cache.rank(scoring.question(query, reading), 10)]
 
             return ranked
         made_index = (

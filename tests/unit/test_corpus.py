@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from haru import postings
 from haru.corpus import Background, Corpus
 from haru.memory import Memory
+from haru.ports import Reading
 from haru.postings import Postings
 from haru.scoring import Document, Question, Weights, document, question
 
@@ -20,7 +21,7 @@ NOW_S = datetime(2026, 12, 1, tzinfo=UTC).timestamp()
 WORDS = [f"w{n}" for n in range(12)]
 documents = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=8), min_size=1, max_size=40)
 asked = st.lists(st.sampled_from([*WORDS, "unknown"]), min_size=1, max_size=6, unique=True)
-ANYTHING = Weights(floor=0.0, meaning_alone=0.0)
+ANYTHING = Weights(lexical=1.0, meaning=0.0, coverage=0.0, floor=0.0, company=0.0)
 Make = Callable[..., Memory]
 
 
@@ -155,9 +156,9 @@ def test_another_persons_memories_stay_out() -> None:
 
 def test_meaning_alone_must_be_strong() -> None:
     """A vector that is a little like the question brings nothing; one that is much like it does."""
-    vectors = np.array([[1.0, 0.0], [0.5, 0.866]], np.float32)
+    vectors = np.array([[1.0, 0.0], [0.3, 0.954]], np.float32)
     made: Corpus[int] = Corpus([(n, Document((f"word{n}",), vector=vectors[n])) for n in range(2)], dim=2)
-    wanted = Question((("unknown", ""),), np.array([1.0, 0.0], np.float32))
+    wanted = Question((("unknown", ""),), Reading(np.array([1.0, 0.0], np.float32), np.zeros((0, 2), np.float32)))
     assert [each.key for each in made.rank(wanted, size=10, now_s=NOW_S)] == [0]
 
 

@@ -12,8 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from haru.bench.figures import one_thread, write
-from haru.errors import HaruError
-from haru.ports import Embedder
+from haru.bench.levels import embedders
 
 app = typer.Typer(
     help="Measure speed and quality on this machine.", no_args_is_help=True, pretty_exceptions_enable=False
@@ -85,34 +84,28 @@ def recall(
 
 @app.command()
 def quality(
-    data: Annotated[Path, typer.Option(help="locomo10.json of the LoCoMo repository; it is not shipped.")],
-    embedder: Annotated[str, typer.Option(help="static or minilm.")] = "static",
+    data: Annotated[
+        Path | None, typer.Option(help="locomo10.json of the LoCoMo repository; it is not shipped.")
+    ] = None,
+    beliefs: Annotated[Path | None, typer.Option(help="Folder of PrecisionMemBench's fixtures; not shipped.")] = None,
+    level: Annotated[list[str] | None, typer.Option(help="light or full; both where MiniLM is installed.")] = None,
     json_file: JsonFile = None,
     plot: Plot = None,
 ) -> None:
-    """Does recall find what answers a question?"""
+    """Does recall find what answers a question, and say nothing where nothing does?"""
     one_thread()
     from haru.bench import quality as bench
 
-    result = bench.run(data, _embedder(embedder), console.print)
-    keys = ("memories", "engine", "form", "recall@5", "recall@10", "mrr", "returned")
-    table = Table(*keys)
-    for row in result["rows"]:
-        table.add_row(*(str(row[key]) for key in keys))
-    console.print(table)
-    _keep(f"quality-{embedder}", result, json_file, plot, bench.plot)
-
-
-def _embedder(name: str) -> Embedder:
-    if name == "minilm":
-        from haru.embed.minilm import MiniLmEmbedder
-
-        return MiniLmEmbedder()
-    if name == "static":
-        from haru.embed.static import StaticEmbedder
-
-        return StaticEmbedder()
-    raise HaruError(f"there is no embedder {name}; known are static and minilm")
+    result = bench.run(data, beliefs, embedders(level or ()), console.print)
+    for part, keys in bench.COLUMNS.items():
+        table = Table(*(key.replace("_", " ") for key in keys), title=part)
+        for row in result.get(part, ()):
+            if row.get("conversations", "all") == "all":
+                table.add_row(*(str(row[key]) for key in keys))
+        if table.row_count:
+            console.print(table)
+    _keep("quality", result, json_file, plot, bench.plot)
+    _judge(bench.missed(result))
 
 
 @app.command()

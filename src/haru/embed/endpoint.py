@@ -12,6 +12,7 @@ import numpy as np
 
 from haru.embed.unit import unit
 from haru.errors import IndexUnavailable, SettingsError
+from haru.ports import Reading
 
 if TYPE_CHECKING:
     from openai import APIError, OpenAI
@@ -97,6 +98,10 @@ class EndpointEmbedder:
                 )
             rows[batch] = found
         return rows
+
+    def read(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> list[Reading]:
+        """Vectors of the texts; such services tell nothing of their parts."""
+        return [Reading(row, np.zeros((0, len(row)), np.float32)) for row in self.embed(texts, kind)]
 
     def close(self) -> None:
         """Let go of connections. May be called twice."""

@@ -23,6 +23,7 @@ from haru.embed.quantise import possible, quantise_apart
 from haru.embed.unit import unit
 from haru.embed.wordpiece import WordPiece
 from haru.errors import ExtraMissing, IndexRefused
+from haru.ports import Reading
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,15 +87,22 @@ class MiniLmEmbedder:
         """Load the model now, rather than in the first question: 0.2 s, or 3 s where it is quantised first."""
         _ = self._model
 
-    def embed(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> Vectors:  # noqa: ARG002 - the model makes no difference
+    def embed(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> Vectors:
         """One row a text, shape (n, dim); zeros where no word is known."""
-        model = self._model
-        rows = np.zeros((len(texts), model.dim), np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            pieces = model.vocabulary.encode(text, MAX_PIECES)
-            if any(piece != model.vocabulary.unknown for piece in pieces[1:-1]):
-                row[:] = token_states(model.session, np.array([pieces], np.int64))[0].mean(axis=0)
-        return unit(rows)
+        rows = [reading.vector for reading in self.read(texts, kind)]
+        return np.stack(rows) if rows else np.zeros((0, self.dim), np.float32)
+
+    def read(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> list[Reading]:  # noqa: ARG002 - the model makes no difference
+        """Vectors of the texts and of their word pieces, each in its context."""
+        return [self._read(self._model, text) for text in texts]
+
+    def _read(self, model: _Model, text: str) -> Reading:
+        pieces, owners = model.vocabulary.encode(text, MAX_PIECES)
+        if all(piece == model.vocabulary.unknown for piece in pieces[1:-1]):
+            return Reading(np.zeros(model.dim, np.float32), np.zeros((0, model.dim), np.float32))
+        states = token_states(model.session, np.array([pieces], np.int64))
+        whole: NDArray[np.float32] = states.mean(axis=1)
+        return Reading(unit(whole)[0], unit(states[0, 1:-1]), tuple(owners))
 
     @property
     def _model(self) -> _Model:
@@ -136,7 +144,7 @@ class _Model:
         self.session = session
         self.vocabulary = vocabulary
         probe = [vocabulary.start, len(vocabulary) - 1, vocabulary.end]  # the highest number: does the model go so far?
-        self.dim = token_states(session, np.array([probe], np.int64)).shape[2]
+        self.dim = int(token_states(session, np.array([probe], np.int64)).shape[2])
 
 
 def packaged() -> Path:

@@ -18,6 +18,7 @@ from haru import words
 from haru.embed import wordpiece
 from haru.embed.unit import unit
 from haru.errors import IndexRefused
+from haru.ports import Reading
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,6 +56,16 @@ class StaticEmbedder:
             for word in words.content(text):
                 rows[at] += self._word(word)
         return unit(rows)
+
+    def read(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> list[Reading]:
+        """Vectors of the texts and of their content words, each word once."""
+        return [
+            Reading(vector, *self._parts(text)) for vector, text in zip(self.embed(texts, kind), texts, strict=True)
+        ]
+
+    def _parts(self, text: str) -> tuple[Vectors, tuple[str, ...]]:
+        spoken = tuple(dict.fromkeys(words.content(text)))
+        return unit(np.stack([self._word(word) for word in spoken] or [self._nothing])[: len(spoken)]), spoken
 
     def _sum(self, word: str) -> Vectors:
         """Sum of the rows of a word's pieces."""

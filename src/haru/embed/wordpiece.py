@@ -66,14 +66,20 @@ class WordPiece:
             pieces.append(number)
         return pieces
 
-    def encode(self, text: str, limit: int) -> list[int]:
-        """A text as a model reads it, at most ``limit`` numbers: start, the pieces that fit, end."""
+    def encode(self, text: str, limit: int) -> tuple[list[int], list[str]]:
+        """A text as a model reads it, at most ``limit`` numbers: start, the pieces that fit, end.
+
+        With them comes the word that each piece belongs to.
+        """
         pieces: list[int] = []
+        owners: list[str] = []
         for word in words(text):
-            pieces.extend(self.cut(word))
+            cut = self.cut(word)
+            pieces.extend(cut)
+            owners.extend([word] * len(cut))
             if len(pieces) >= limit - 2:
                 break
-        return [self.start, *pieces[: limit - 2], self.end]
+        return [self.start, *pieces[: limit - 2], self.end], owners[: limit - 2]
 
     def _longest(self, word: str, at: int) -> tuple[int | None, int]:
         """Number of the longest known piece that begins there, and where it ends."""

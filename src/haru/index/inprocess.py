@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from haru import scoring, words
+from haru import scoring
 from haru.corpus import Corpus, corpus_for
 from haru.errors import IndexFailure
 from haru.index.order import cursor_at, place, place_of
 from haru.memory import HOUSEHOLD, Feedback, Memory, SearchRef, Status
-from haru.ports import ACTIVE, Embedder, Filters, Hit, Hits, Page, Vectors
+from haru.ports import ACTIVE, Embedder, Filters, Hit, Hits, Page, Reading
 
 
 class InProcessIndex:
@@ -34,9 +34,9 @@ class InProcessIndex:
     ) -> Hits:
         """See `haru.ports.MemoryIndex.search`."""
         ref = SearchRef(query_id=f"q-{secrets.token_hex(8)}", session_id=customer_id)
-        content = " ".join(words.content(query))
-        vectors = await self._embed([content], "query") if content else None
-        asked = scoring.question(query, None if vectors is None else vectors[0], filters.person)
+        spoken = scoring.wording(query)
+        readings = await self._read([spoken], "query") if spoken else []
+        asked = scoring.question(query, readings[0] if readings else None, filters.person)
         corpus = self._active
         if filters.status is not Status.ACTIVE:
             corpus = self._corpus({key: self._documents[key] for key in self._kept(filters)})
@@ -62,9 +62,9 @@ class InProcessIndex:
 
     async def put(self, memories: Sequence[Memory]) -> None:
         """See `haru.ports.MemoryIndex.put`."""
-        vectors = await self._embed([scoring.passage(memory) for memory in memories], "passage")
+        readings = await self._read([scoring.passage(memory) for memory in memories], "passage")
         for row, memory in enumerate(memories):
-            document = scoring.document(memory, None if vectors is None else vectors[row])
+            document = scoring.document(memory, readings[row] if readings else None)
             self._memories[memory.id] = memory
             self._documents[memory.id] = document
             if memory.status is Status.ACTIVE:
@@ -108,7 +108,7 @@ class InProcessIndex:
 
     async def warm(self) -> None:
         """Have the embedder loaded."""
-        await self._embed(["dog"], "query")
+        await self._read(["dog"], "query")
 
     async def aclose(self) -> None:
         """See `haru.ports.MemoryIndex.aclose`."""
@@ -123,11 +123,11 @@ class InProcessIndex:
     def _corpus(self, documents: dict[str, scoring.Document]) -> Corpus[str]:
         return corpus_for(self._embedder, documents.items())
 
-    async def _embed(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> Vectors | None:
+    async def _read(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> list[Reading]:
         embedder = self._embedder
         if embedder is None or not texts:
-            return None
+            return []
         try:
-            return await asyncio.to_thread(embedder.embed, texts, kind)
+            return await asyncio.to_thread(embedder.read, texts, kind)
         except IndexFailure:  # an embedding service is down: words alone still find a lot
-            return None
+            return []

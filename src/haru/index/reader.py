@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from haru import scoring
-from haru.corpus import CANDIDATES, Background, Corpus, corpus_for
+from haru.corpus import CANDIDATES, SCAN_FLOATS, Background, Corpus, corpus_for
+from haru.coverage import Tokens
 from haru.index.schema import connect
 from haru.memory import Memory, Status
 from haru.ports import Embedder, Filters
+from haru.postings import Floats
 from haru.scoring import Document, Question
 
 BUILD_AT_ONCE = 2_000
@@ -29,7 +30,7 @@ BUILD_AT_ONCE = 2_000
 CATCH_UP = 2_000
 """Changes up to this number are taken into the arrays before a question is answered."""
 
-_COLUMNS = "slot, status, terms, sounds, person, -importance_neg, use_count, -touched_neg"
+_COLUMNS = "slot, status, terms, sounds, marks, person, -importance_neg, use_count, -touched_neg"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Reader:
             return []
         self._refresh()
         if self._snapshot and filters.status is Status.ACTIVE:
-            ranked = self._snapshot.corpus.rank(question, size=size, now_s=time.time())
+            ranked = self._snapshot.corpus.rank(question, size=size, now_s=time.time(), look_up=self._look_up)
         else:
             ranked = self._candidates(question, filters).rank(question, size=size, now_s=time.time())
         slots = [each.key for each in ranked]
@@ -123,7 +124,7 @@ class Reader:
             self._db.execute("COMMIT")
         for row in changed:
             if row[1] == Status.ACTIVE:
-                old.corpus.put(row[0], _document(row, vectors.get(row[0])))
+                old.corpus.put(row[0], _document(row, (vectors.get(row[0]), None)))
             else:
                 old.corpus.drop(row[0])
         return Snapshot(old.corpus, seq)
@@ -134,6 +135,18 @@ class Reader:
             return _snapshot(db, self._embedder)
         finally:
             db.close()
+
+    def _look_up(self, slots: Sequence[int]) -> dict[int, tuple[Floats, Tokens]]:
+        """Vectors of memories and of their parts."""
+        embedder = self._embedder
+        if embedder is None or not slots:
+            return {}
+        sql = f"SELECT slot, vector, tokens FROM vectors WHERE embedder = ? AND slot IN ({marks(slots)})"
+        return {
+            slot: (np.frombuffer(vector, np.float32), np.frombuffer(tokens, np.int8).reshape(-1, embedder.dim))
+            for slot, vector, tokens in self.rows(sql, [embedder.id, *slots])
+            if len(vector) == 4 * embedder.dim and len(tokens) % embedder.dim == 0
+        }
 
     # -- before the arrays stand
 
@@ -156,8 +169,8 @@ class Reader:
             [" OR ".join(wanted), *values],
         )
         memories, length = self.one(f"SELECT count(*), avg(length) FROM memories WHERE {condition}", *values)
-        vectors = _vectors(self._db, self._embedder, [row[0] for row in found])
-        documents = [(row[0], _document(row, vectors.get(row[0]))) for row in found]
+        readings = self._look_up([row[0] for row in found])
+        documents = [(row[0], _document(row, readings.get(row[0], (None, None)))) for row in found]
         return corpus_for(self._embedder, documents, Background(memories, holding, length or 1.0))
 
     def _holding(self, question: Question) -> dict[str, int]:
@@ -190,16 +203,16 @@ def _snapshot(db: sqlite3.Connection, embedder: Embedder | None) -> Snapshot:
     try:
         seq = _seq(db)
         rows = db.execute(f"SELECT {_COLUMNS} FROM memories WHERE status = 'active'").fetchall()
-        vectors = _vectors(db, embedder)
+        vectors = _vectors(db, embedder) if embedder and len(rows) * embedder.dim <= SCAN_FLOATS else {}
     finally:
         db.execute("COMMIT")
-    documents = ((row[0], _document(row, vectors.get(row[0]))) for row in rows)
+    documents = ((row[0], _document(row, (vectors.get(row[0]), None))) for row in rows)
     return Snapshot(corpus_for(embedder, documents), seq)
 
 
 def _vectors(
     db: sqlite3.Connection, embedder: Embedder | None, slots: Sequence[int] | None = None
-) -> dict[int, scoring.Floats]:
+) -> dict[int, Floats]:
     """Vectors of this embedder, of some memories or of all."""
     if embedder is None or slots == []:
         return {}
@@ -208,10 +221,19 @@ def _vectors(
     return {slot: np.frombuffer(blob, np.float32) for slot, blob in rows if len(blob) == 4 * embedder.dim}
 
 
-def _document(row: Any, vector: scoring.Floats | None) -> Document:
-    _, _, terms, sounds, person, importance, use_count, touched_ms = row
+def _document(row: Any, read: tuple[Floats | None, Tokens | None] = (None, None)) -> Document:
+    _, _, terms, sounds, marks, person, importance, use_count, touched_ms = row
+    vector, tokens = read
     return Document(
-        tuple(terms.split()), tuple(sounds.split()), vector, person, importance, use_count, touched_ms / 1000
+        terms=tuple(terms.split()),
+        sounds=tuple(sounds.split()),
+        marks=tuple(marks.split()),
+        vector=vector,
+        tokens=tokens,
+        person=person,
+        importance=importance,
+        use_count=use_count,
+        touched_s=touched_ms / 1000,
     )
 
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from haru.errors import IndexRefused, IndexUnavailable
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = int.from_bytes(b"Haru")
 """Tells the index from other SQLite files; `PRAGMA application_id`."""
 _WAL_RETRY_S = 0.01
@@ -33,20 +33,26 @@ CREATE TABLE memories (
     touched_neg INTEGER NOT NULL,      -- milliseconds
     length INTEGER NOT NULL,           -- number of terms
     terms TEXT NOT NULL,               -- analysed words, so that the arrays build without analysing again
-    sounds TEXT NOT NULL
+    sounds TEXT NOT NULL,
+    marks TEXT NOT NULL
 );
 CREATE INDEX memories_seq ON memories (seq);
 CREATE INDEX memories_order ON memories (importance_neg, touched_neg, id);
 CREATE INDEX memories_length ON memories (status, length);
 CREATE VIRTUAL TABLE words USING fts5(terms, sounds, tokenize = 'unicode61 remove_diacritics 0');
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, 'col');
-CREATE TABLE vectors (
-    slot INTEGER NOT NULL, embedder TEXT NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (slot, embedder)
-) WITHOUT ROWID;
 CREATE TABLE erased (seq INTEGER PRIMARY KEY, slot INTEGER NOT NULL);
 CREATE TABLE feedback (
     id TEXT PRIMARY KEY, memory_id TEXT NOT NULL, query_id TEXT NOT NULL, position INTEGER NOT NULL, at TEXT NOT NULL
 ) WITHOUT ROWID;
+"""
+
+_VECTORS = """
+CREATE TABLE vectors (
+    slot INTEGER NOT NULL, embedder TEXT NOT NULL, vector BLOB NOT NULL,
+    tokens BLOB NOT NULL,              -- vectors of the parts, one byte a number
+    PRIMARY KEY (slot, embedder)
+)
 """
 
 
@@ -62,13 +68,15 @@ def connect(path: Path, busy_timeout_s: float) -> sqlite3.Connection:
         _create(path)
         db = sqlite3.connect(path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False)
         try:
-            fresh = _recognised(db, path)
+            version = _recognised(db, path)
             _into_wal(db, busy_timeout_s)
             db.execute("PRAGMA synchronous = NORMAL")  # the journal is the truth: a lost last commit is repaired
             db.execute("PRAGMA secure_delete = ON")
             db.execute("PRAGMA mmap_size = 268435456")
-            if fresh:
+            if version == 0:
                 _make(db)
+            elif version < SCHEMA_VERSION:
+                _bring_up(db)
         except BaseException:
             db.close()
             raise
@@ -100,8 +108,8 @@ def _into_wal(db: sqlite3.Connection, limit_s: float) -> None:
             return
 
 
-def _recognised(db: sqlite3.Connection, path: Path) -> bool:
-    """Whether the database is still empty; else it is ours. In one statement, for another process may be making it."""
+def _recognised(db: sqlite3.Connection, path: Path) -> int:
+    """Version of a database of ours, 0 while it is empty. In one statement, for another process may be making it."""
     owner, version, tables = db.execute(
         "SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version), "
         "(SELECT count(*) FROM sqlite_master)"
@@ -112,18 +120,29 @@ def _recognised(db: sqlite3.Connection, path: Path) -> bool:
         )
     if version > SCHEMA_VERSION:
         raise IndexRefused(f"{path} was made by a newer Haru (schema {version}). Update Haru, or rebuild the index")
-    return not tables
+    return int(version) if tables else 0
 
 
 def _make(db: sqlite3.Connection) -> None:
     with transaction(db):
         if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             return  # by another process, meanwhile
-        for statement in _TABLES.split(";\n"):
+        for statement in (*_TABLES.split(";\n"), _VECTORS):
             db.execute(statement)
         db.execute("INSERT INTO meta VALUES ('seq', '0')")
         db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def _bring_up(db: sqlite3.Connection) -> None:
+    """From version 1, which knew no parts. Vectors are filled in anew, terms by the next process that writes."""
+    with transaction(db):
+        if db.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION:
+            return  # by another process, meanwhile
+        db.execute("DROP TABLE vectors")
+        db.execute(_VECTORS)
+        db.execute("ALTER TABLE memories ADD COLUMN marks TEXT NOT NULL DEFAULT ''")
+        db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 @contextmanager

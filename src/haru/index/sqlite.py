@@ -10,14 +10,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from haru import scoring, words
+from haru import scoring
 from haru.errors import IndexFailure, IndexUnavailable
 from haru.index.order import cursor_at, place, place_of
 from haru.index.reader import Reader, marks, where
 from haru.index.schema import connect, translated
 from haru.index.store import Store, check
 from haru.memory import HOUSEHOLD, Feedback, Memory, SearchRef
-from haru.ports import ACTIVE, Embedder, Filters, Hit, Hits, Page, Vectors
+from haru.ports import ACTIVE, Embedder, Filters, Hit, Hits, Page, Reading
 
 logger = logging.getLogger(__name__)
 
@@ -146,8 +146,8 @@ class SqliteIndex:
             return
         while rows := await self._write(lambda store: store.lacking(_EMBED_AT_A_TIME)):
             texts = [scoring.passage(memory) for _, _, memory in rows]
-            vectors: Vectors = await self._in(self._aside, lambda texts=texts: embedder.embed(texts, "passage"))
-            await self._write(lambda store, rows=rows, vectors=vectors: store.add_vectors(rows, vectors))
+            readings: list[Reading] = await self._in(self._aside, lambda texts=texts: embedder.read(texts, "passage"))
+            await self._write(lambda store, rows=rows, readings=readings: store.add_readings(rows, readings))
             if told:
                 told(*await self.progress())
         await self._write(Store.drop_other_vectors)
@@ -193,14 +193,14 @@ class SqliteIndex:
             logger.warning("filling in vectors stopped (%s); it goes on at the next start", error.code)
 
     def _question(self, query: str, filters: Filters) -> scoring.Question:
-        content = " ".join(words.content(query))
-        vector: scoring.Floats | None = None
-        if content and self._embedder:
+        asked = scoring.wording(query)
+        reading: Reading | None = None
+        if asked and self._embedder:
             try:
-                vector = self._embedder.embed([content], "query")[0]
+                reading = self._embedder.read([asked], "query")[0]
             except IndexFailure as error:  # an embedding service is down: words alone still find a lot
                 logger.warning("searching without vectors (%s)", error.code)
-        return scoring.question(content, vector, filters.person)
+        return scoring.question(query, reading, filters.person)
 
     def _progress(self, reader: Reader) -> tuple[int, int]:
         (total,) = reader.one("SELECT count(*) FROM memories")

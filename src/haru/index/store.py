@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from haru import scoring
+from haru.coverage import stored
 from haru.errors import IndexFailure
 from haru.index.order import touched_ms
 from haru.index.schema import connect, next_seq, transaction
 from haru.memory import Feedback, Memory
-from haru.ports import Embedder, Vectors
+from haru.ports import Embedder, Reading
 from haru.scoring import Document
 
 logger = logging.getLogger(__name__)
@@ -21,9 +22,9 @@ logger = logging.getLogger(__name__)
 _CHECKPOINT_TRIES = 5
 _CHECKPOINT_PAUSE_S = 0.1
 
-_COLUMNS = "id, seq, body, status, person, kind, use_count, importance_neg, touched_neg, length, terms, sounds"
+_COLUMNS = "id, seq, body, status, person, kind, use_count, importance_neg, touched_neg, length, terms, sounds, marks"
 _UPSERT = (
-    f"INSERT INTO memories ({_COLUMNS}) VALUES ({', '.join('?' * 12)}) ON CONFLICT (id) DO UPDATE SET "
+    f"INSERT INTO memories ({_COLUMNS}) VALUES ({', '.join('?' * 13)}) ON CONFLICT (id) DO UPDATE SET "
     + ", ".join(f"{column} = excluded.{column}" for column in _COLUMNS.split(", ")[1:])
     + " RETURNING slot"
 )
@@ -35,34 +36,56 @@ class Store:
     def __init__(self, path: Path, embedder: Embedder | None, busy_timeout_s: float) -> None:
         self._db = connect(path, busy_timeout_s)
         self._embedder = embedder
+        self._analyse_anew()
 
     def put(self, memories: Sequence[Memory], *, alone: bool = False) -> None:
         """Add or replace, all or none; with ``alone``, no other memory stays."""
-        vectors = self._embed(memories)  # before the transaction: others must not wait for a model
+        readings = self._read(memories)  # before the transaction: others must not wait for a model
         documents = [scoring.document(memory) for memory in memories]
         with transaction(self._db):
             if alone:
                 kept = {memory.id for memory in memories}
                 self._erase([key for (key,) in self._db.execute("SELECT id FROM memories") if key not in kept])
             for row, memory in enumerate(memories):
-                self._put(memory, documents[row], None if vectors is None else vectors[row])
+                self._put(memory, documents[row], readings[row] if readings else None)
             if alone:
                 self._merge_words()
         if alone:
             self._empty_log()
 
-    def _put(self, memory: Memory, document: Document, vector: scoring.Floats | None) -> None:
+    def _analyse_anew(self) -> None:
+        """Bring terms up to date that an earlier version of the analysis made; once a version."""
+        known = "SELECT value FROM meta WHERE key = 'analysis'"
+        if self._db.execute(known).fetchone() == (str(scoring.ANALYSIS),):
+            return
+        with transaction(self._db):
+            if self._db.execute(known).fetchone() == (str(scoring.ANALYSIS),):
+                return  # by another process, meanwhile
+            for (body,) in self._db.execute("SELECT body FROM memories").fetchall():
+                memory = Memory.model_validate_json(body)
+                self._put(memory, scoring.document(memory), None, same_text=True)
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('analysis', ?)", [str(scoring.ANALYSIS)])
+
+    def _put(self, memory: Memory, document: Document, reading: Reading | None, *, same_text: bool = False) -> None:
         terms, sounds = " ".join(document.terms), " ".join(document.sounds)
         values = (
             memory.id, next_seq(self._db), memory.model_dump_json(), memory.status, memory.person, memory.kind,
             memory.use_count, -memory.importance, -touched_ms(memory), len(document.terms), terms, sounds,
+            " ".join(document.marks),
         )  # fmt: skip
         (slot,) = self._db.execute(_UPSERT, values).fetchone()
         self._db.execute("DELETE FROM words WHERE rowid = ?", [slot])
-        self._db.execute("INSERT INTO words (rowid, terms, sounds) VALUES (?, ?, ?)", [slot, terms, sounds])
-        self._db.execute("DELETE FROM vectors WHERE slot = ?", [slot])
-        if vector is not None and self._embedder:
-            self._db.execute("INSERT INTO vectors VALUES (?, ?, ?)", [slot, self._embedder.id, vector.tobytes()])
+        learned = " ".join(mark for mark in document.marks if mark.startswith(scoring.LEARNED))
+        values = [slot, f"{terms} {learned}", sounds]
+        self._db.execute("INSERT INTO words (rowid, terms, sounds) VALUES (?, ?, ?)", values)
+        if not same_text:
+            self._db.execute("DELETE FROM vectors WHERE slot = ?", [slot])
+        if reading and self._embedder:
+            self._put_reading(slot, self._embedder.id, reading)
+
+    def _put_reading(self, slot: int, embedder: str, reading: Reading) -> None:
+        values = [slot, embedder, reading.vector.tobytes(), stored(reading.tokens).tobytes()]
+        self._db.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)", values)
 
     def erase(self, ids: Sequence[str]) -> None:
         """Remove memories, and overwrite where they stood; again too, for the first time may have been cut short."""
@@ -112,19 +135,17 @@ class Store:
         ).fetchall()
         return [(slot, seq, Memory.model_validate_json(body)) for slot, seq, body in rows]
 
-    def add_vectors(self, rows: Sequence[tuple[int, int, Memory]], vectors: Vectors) -> None:
+    def add_readings(self, rows: Sequence[tuple[int, int, Memory]], readings: Sequence[Reading]) -> None:
         """Vectors for memories as they were read; one that changed meanwhile is left for the next round."""
         if self._embedder is None:
             return
         with transaction(self._db):
-            for (slot, seq, _), vector in zip(rows, vectors, strict=True):
+            for (slot, seq, _), reading in zip(rows, readings, strict=True):
                 changed = self._db.execute(
                     "UPDATE memories SET seq = ? WHERE slot = ? AND seq = ?", [next_seq(self._db), slot, seq]
                 ).rowcount
                 if changed:
-                    self._db.execute(
-                        "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", [slot, self._embedder.id, vector.tobytes()]
-                    )
+                    self._put_reading(slot, self._embedder.id, reading)
 
     def drop_other_vectors(self) -> None:
         """Vectors of earlier embedders are of no use once all memories have this one's."""
@@ -136,14 +157,14 @@ class Store:
         """Let go of the file."""
         self._db.close()
 
-    def _embed(self, memories: Sequence[Memory]) -> Vectors | None:
-        if self._embedder is None or not memories:
-            return None
+    def _read(self, memories: Sequence[Memory]) -> list[Reading]:
+        if self._embedder is None:
+            return []
         try:
-            return self._embedder.embed([scoring.passage(memory) for memory in memories], "passage")
+            return self._embedder.read([scoring.passage(memory) for memory in memories], "passage")
         except IndexFailure as error:
             logger.warning("stored without vectors (%s); they are filled in later", error.code)
-            return None
+            return []
 
 
 def check(db: sqlite3.Connection) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from haru import scoring
 from haru.corpus import Corpus, corpus_for
 from haru.memory import Memory
-from haru.ports import Embedder, Hits, Vectors
+from haru.ports import Embedder, Hits, Reading
 from haru.recall.merge import Found
 from haru.receipt import Source
 
@@ -35,11 +35,11 @@ class Shelf:
 def shelve(memories: Sequence[Memory], embedder: Embedder | None) -> Shelf:
     """Analyse and embed memories. Takes tens of milliseconds a thousand: call it off the event loop."""
     by_id = {memory.id: memory for memory in memories}
-    vectors: Vectors | None = None
-    if embedder and by_id:
-        vectors = embedder.embed([scoring.passage(memory) for memory in by_id.values()], "passage")
+    readings: list[Reading] = []
+    if embedder:
+        readings = embedder.read([scoring.passage(memory) for memory in by_id.values()], "passage")
     documents = [
-        (memory.id, scoring.document(memory, None if vectors is None else vectors[row]))
+        (memory.id, scoring.document(memory, readings[row] if readings else None))
         for row, memory in enumerate(by_id.values())
     ]
     return Shelf(by_id, corpus_for(embedder, documents))
@@ -81,14 +81,14 @@ class Cache:
         for key in self.forgotten:
             shelf.drop(key)
 
-    def bring(self, hits: Hits, source: Source, vectors: Mapping[str, Vectors]) -> None:
+    def bring(self, hits: Hits, source: Source, readings: Mapping[str, Reading]) -> None:
         """Take in what a search found: it serves this session's later turns."""
         for hit in hits.hits:
             memory = hit.memory
             if memory.id in self.forgotten:
                 continue
             found = Found(memory, source, hit.score, hit.position, hits.ref)
-            document = scoring.document(memory, vectors.get(memory.id))
+            document = scoring.document(memory, readings.get(memory.id))
             self._brought[memory.id] = Brought(found, document)
             self.shelf.put(memory, document)
 

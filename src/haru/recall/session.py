@@ -10,11 +10,11 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from haru import scoring, words
 from haru.memory import HOUSEHOLD
-from haru.ports import Hits, Vectors
+from haru.ports import Hits, Reading
 from haru.recall import merge
 from haru.recall.cache import Cache, shelve
 from haru.recall.desk import Desk, Recollection
@@ -116,20 +116,20 @@ class RecallSession:
         loop = asyncio.get_running_loop()
         waiting_since = loop.time()
         hits = await self._hits(search, deadline - RESERVE_S)
-        vector: asyncio.Task[Vectors | None] | None = None
+        reading: asyncio.Task[list[Reading]] | None = None
         if hits is None:
-            vector = self._tasks.begin(self._embedded([asked.query], "query"))
+            reading = self._tasks.begin(self._read([scoring.wording(asked.query)], "query"))
             hits = await self._hits(search, deadline)
             if hits is None:
-                await self._at_hand(vector, deadline)
+                await self._at_hand(reading, deadline)
         waited = loop.time() - waiting_since
         if hits is not None:
             source = "speculative" if search and search.speculative else "search"
             fit = (each for each in merge.from_hits(hits, source) if each.memory.id not in self._cache.forgotten)
             found = merge.merge(fit, (), self._desk.settings.size)
         else:
-            vectors = result(vector)
-            question = scoring.question(asked.query, None if vectors is None else vectors[0])
+            readings = result(reading)
+            question = scoring.question(asked.query, readings[0] if readings else None)
             found = self._cache.rank(question, self._desk.settings.size)
         self._tell_breaker(search, answered=hits is not None)
         return self._recollection(asked, found, waited_s=waited)
@@ -203,8 +203,8 @@ class RecallSession:
 
     async def _bring(self, hits: Hits, *, late: bool) -> None:
         memories = [hit.memory for hit in hits.hits]
-        vectors = await self._embedded([scoring.passage(memory) for memory in memories], "passage")
-        by_id = {} if vectors is None else {memory.id: vectors[row] for row, memory in enumerate(memories)}
+        readings = await self._read([scoring.passage(memory) for memory in memories], "passage")
+        by_id = {memory.id: reading for memory, reading in zip(memories, readings, strict=False)}
         self._cache.bring(hits, "late" if late else "speculative", by_id)
 
     async def _hits(self, search: Search | None, deadline: float) -> Hits | None:
@@ -225,9 +225,9 @@ class RecallSession:
 
     # -- the memories at hand
 
-    async def _at_hand(self, vector: asyncio.Task[Vectors | None], deadline: float) -> None:
+    async def _at_hand(self, reading: asyncio.Task[list[Reading]], deadline: float) -> None:
         """Wait for what the local ranking needs: not for a preload while the store is known to be down."""
-        waiting: list[asyncio.Task[object]] = [vector] if not vector.done() else []
+        waiting: list[asyncio.Task[object]] = [reading] if not reading.done() else []
         if self._preload.under_way and self._desk.breaker.closed:
             waiting.append(self._preload.under_way)
         if waiting:
@@ -261,11 +261,11 @@ class RecallSession:
 
     # -- threads
 
-    async def _embedded(self, texts: list[str], kind: str) -> Vectors | None:
+    async def _read(self, texts: list[str], kind: Literal["query", "passage"]) -> list[Reading]:
         embedder = self._desk.embedder
         if embedder is None or not texts:
-            return None
-        return await self._aside(lambda: embedder.embed(texts, "query" if kind == "query" else "passage"))
+            return []
+        return await self._aside(lambda: embedder.read(texts, kind))
 
     async def _aside(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._desk.threads, work)

@@ -12,6 +12,7 @@ from datetime import datetime
 from haru.chatlog import Turn
 from haru.forgotten import Forgotten
 from haru.journal import Change, Dropped, Entry
+from haru.learning import learned
 from haru.memory import Evidence, Feedback, Memory, SearchRef, Status, derived_id
 from haru.writer.batch import Batch, Proposal, ProposedAdd
 
@@ -127,7 +128,8 @@ class Plan:
             if row is None:
                 continue
             used_at = self._now
-            self._rows[key] = row.changed(use_count=row.use_count + 1, last_used_at=used_at)
+            queries = learned(row.expected_queries, self._asked(key))
+            self._rows[key] = row.changed(use_count=row.use_count + 1, last_used_at=used_at, expected_queries=queries)
             self._changes.append(Change(verb="use", id=key))
             for ref, position in sorted(self._surfaced(key).items(), key=lambda item: item[0].query_id):
                 events.append(
@@ -136,6 +138,11 @@ class Plan:
                     )
                 )
         return events
+
+    def _asked(self, key: str) -> list[str]:
+        """The questions that the memory came up for."""
+        receipts = (turn.receipt for turn in self._batch.turns if turn.receipt)
+        return [receipt.query for receipt in receipts if any(each.id == key for each in receipt.recalled)]
 
     def _surfaced(self, key: str) -> dict[SearchRef, int]:
         return {
