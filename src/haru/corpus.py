@@ -163,8 +163,9 @@ class Corpus(Generic[Key]):
         score = ranking.scores(measures, self.weights)
         rows = self._rows[found]
         standing = ranking.standing(rows["importance"], rows["use"], now_s - rows["touched_s"], self.weights)
-        placed = score * standing
-        back = ranking.chosen(placed, score, self.weights, size)
+        named = np.float32(self.weights.named) * measures.named
+        placed = np.multiply(standing, score + named, dtype=np.float32)
+        back = ranking.chosen(placed, score, measures.hits.max(axis=1), self.weights, size)
         return [Ranked(self._keys[int(found[n])], float(placed[n])) for n in back]
 
     def _measured(

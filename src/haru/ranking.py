@@ -41,10 +41,9 @@ class Measures:
 
 
 def scores(measures: Measures, weights: Weights) -> Floats:
-    """The weighted sum of all measures, shape (n,)."""
-    covers = covered(*_answers(measures, weights))
-    columns = np.stack([measures.lexical, measures.meaning, covers, measures.named], axis=1)
-    return columns @ np.array([weights.lexical, weights.meaning, weights.coverage, weights.named], np.float32)
+    """How well each answers, whoever it is about: the weighted sum of words, sentence and parts, shape (n,)."""
+    columns = np.stack([measures.lexical, measures.meaning, covered(*_answers(measures, weights))], axis=1)
+    return columns @ np.array([weights.lexical, weights.meaning, weights.coverage], np.float32)
 
 
 def standing(importance: Floats, uses: Floats, age_s: NDArray[np.float64], weights: Weights) -> Floats:
@@ -60,34 +59,36 @@ def standing(importance: Floats, uses: Floats, age_s: NDArray[np.float64], weigh
     return (1.0 + share).astype(np.float32)
 
 
-def chosen(placed: Floats, score: Floats, weights: Weights, size: int) -> NDArray[np.int64]:
-    """Numbers of those that come back, best first: none unless one is above the floor, and none far behind the best.
+def chosen(placed: Floats, score: Floats, shared: Floats, weights: Weights, size: int) -> NDArray[np.int64]:
+    """Numbers of those that come back, best first: none unless one stands out, and none far behind the best.
 
-    What counts is how far the best stands out: where twenty memories are nearly as good, none of them is what was asked
-    for. Half of what the twentieth reaches is taken off before the floor is applied.
+    Where twenty memories are nearly as good, none of them is what was asked for: half of what the twentieth reaches is
+    taken off before the floor is applied. One that has words in common with the question must clear more than one that
+    has none: some of the words and not the others is what a memory about something else looks like.
 
     Args:
         placed: what they are ordered by, shape (n,).
-        score: weighted sums, shape (n,).
-        weights: floor and company.
+        score: how well they answer, shape (n,).
+        shared: the most that they hold of any one word of the question, from 0 to 1, shape (n,).
+        weights: floors and company.
         size: most that come back.
     """
     order = np.argsort(-placed, kind="stable")[:size]
-    if not len(order):
-        return order
-    best = score[order].max()
     usual = np.partition(score, -_USUAL)[-_USUAL] if len(score) >= _USUAL else np.float32(0)
-    if best - usual / 2 < weights.floor:
+    floors = np.where(shared[order] >= weights.learned, weights.floor, weights.floor_apart)
+    if not (score[order] - usual / 2 >= floors).any():
         return order[:0]
-    return order[score[order] >= weights.company * best]
+    return order[placed[order] >= weights.company * placed[order[0]]]
 
 
 def _answers(measures: Measures, weights: Weights) -> tuple[Floats, Floats]:
     """How well each candidate answers to each part and to each term that no part stands for; what these are worth."""
+    share = np.minimum(measures.lexical, 1.0)[:, np.newaxis]
+    held = measures.hits * (weights.word + (1.0 - weights.word) * share)
     near = np.where(measures.close >= weights.nearest, weights.near * measures.close, np.float32(0))
     if measures.parts:
         content = np.array(measures.parts) >= 0
-        near = np.maximum(near, np.where(content, measures.hits[:, measures.parts], np.float32(0)))
+        near = np.maximum(near, np.where(content, held[:, measures.parts], 0.0))
     unread = [number for number in range(measures.hits.shape[1]) if number not in measures.parts]
     worth = [1.0 if number >= 0 else weights.function for number in (*measures.parts, *unread)]
-    return np.concatenate([near, measures.hits[:, unread]], axis=1), np.array(worth, np.float32)
+    return np.concatenate([near, held[:, unread]], axis=1, dtype=np.float32), np.array(worth, np.float32)

@@ -35,6 +35,9 @@ class Weights:
     """How much of the question the memory answers to, part by part."""
     named: float = 0.08
     """Added where the memory is about the person named."""
+    word: float = 1.0
+    """What a word held counts by itself; the rest of 1 comes with the share of the question's words held with it. One
+    common word must not outrank a memory that means the same."""
     near: float = 0.5
     """What closeness in meaning counts in the coverage, against the word itself."""
     nearest: float = 0.35
@@ -47,8 +50,10 @@ class Weights:
     """What a word counts that only stood in questions it answered, against the word itself."""
     unheard: float = 0.5
     """What a word counts, in the question's weight, that no memory holds: it tells nothing between them."""
-    floor: float = 0.22
+    floor: float = 0.215
     """How far the best memory must stand out; below it nothing comes back. See `haru.ranking.chosen`."""
+    floor_apart: float = 0.215
+    """The same for a memory that has no word in common with the question."""
     company: float = 0.5
     """Least score of a memory, as a share of the best one's."""
     importance: float = 0.03
@@ -58,7 +63,18 @@ class Weights:
 
 
 STATIC = Weights()
-MINILM = Weights(lexical=0.10, meaning=0.20, coverage=0.70, near=1.0, nearest=0.0, floor=0.33, company=0.6)
+MINILM = Weights(
+    lexical=0.05,
+    meaning=0.25,
+    coverage=0.70,
+    word=0.2,
+    near=1.0,
+    nearest=0.0,
+    function=0.1,
+    floor=0.308,
+    floor_apart=0.23,
+    company=0.6,
+)
 
 
 def weights_for(embedder_id: str) -> Weights:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from haru import scoring, words
-from haru.bench import drawing, figures, precision
+from haru.bench import drawing, figures, own, precision
 from haru.bench.levels import Once
 from haru.bench.locomo import Asked, Sort, Store, stores
 from haru.corpus import Corpus
@@ -50,6 +50,15 @@ KEPT = 0.95
 COLUMNS = {
     "locomo": ("sort", "engine", "fields", "form", "recall@5", "recall@10", "mrr", "returned"),
     "unanswerable": ("sort", "level", "brought_nothing", "kept_their_answer"),
+    "own": (
+        "level",
+        "floor",
+        "paraphrase_recall@1",
+        "paraphrase_recall@5",
+        "keyword_recall@1",
+        "unknown_brought_nothing",
+        "small_talk_injections",
+    ),
     "precision": ("level", "mean_precision", "mean_recall", "passed", "cases"),
 }
 """What the tables show."""
@@ -78,6 +87,9 @@ def run(
             embedders={level: each.id for level, each in embedders.items()}, size=SIZE, fitted_on=FITTED
         )
     }
+    result["own"] = [
+        own.measure(level, embedder, floor=floor) for level, embedder in embedders.items() for floor in (False, True)
+    ]
     if beliefs:
         result["precision"] = [precision.measure(beliefs, level, embedder) for level, embedder in embedders.items()]
     if data:
@@ -188,9 +200,8 @@ def _search(store: Store, readings: Sequence[Reading], embedder: Embedder, *, to
         )
         documents.append((number, document))
     weights = scoring.weights_for(embedder.id)
-    corpus: Corpus[int] = Corpus(
-        documents, dim=embedder.dim, weights=weights if floor else replace(weights, floor=0.0, company=0.0)
-    )
+    weights = weights if floor else replace(weights, floor=0.0, floor_apart=0.0, company=0.0)
+    corpus: Corpus[int] = Corpus(documents, dim=embedder.dim, weights=weights)
 
     def search(question: str) -> Ranking:
         wanted = scoring.question(question, embedder.read([scoring.wording(question)], "query")[0])
@@ -251,6 +262,13 @@ def _floor_missed(result: dict[str, Any]) -> Iterator[str]:
             yield f"unanswerable, {row['sort']}: {row['brought_nothing']} bring nothing, not {NOTHING}"
         if row["kept_their_answer"] < KEPT:
             yield f"answerable, {row['sort']}, {row['level']}: {row['kept_their_answer']} kept their answer, not {KEPT}"
+    for row in result.get("own", ()):
+        if row["level"] == "full" and not row["floor"]:
+            yield from (
+                f"own sets: {key} is {row[key]}, not {goal}" for key, goal in own.GOALS.items() if row[key] < goal
+            )
+        if row["floor"] and row["small_talk_injections"]:
+            yield f"small talk, {row['level']}: {row['small_talk_injections']} utterances brought something"
     for row in result.get("precision", ()):
         if row["mean_precision"] < precision.GOAL_PRECISION or row["mean_recall"] < precision.GOAL_RECALL:
             yield f"PrecisionMemBench, {row['level']}: {row['mean_precision']} at {row['mean_recall']}"
