@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from haru import postings, ranking
-from haru.coverage import Tokens, closest
+from haru.coverage import closest
 from haru.ports import Embedder, Reading
 from haru.postings import Floats, Postings, Slots
 from haru.ranking import Measures
@@ -20,7 +20,9 @@ from haru.scoring import ABOUT, LEARNED, Document, Question, Weights, weights_fo
 Key = TypeVar("Key", bound=Hashable)
 
 CANDIDATES = 100
-"""Best by BM25, and best by meaning, that are looked at closely."""
+"""Best by BM25, and best by meaning, that are looked at."""
+COMPARED = 60
+"""Best by both together that are compared part by part."""
 SCAN_FLOATS = 200_000 * 64
 """Larger stores hold no vectors at hand and are not scanned; the best by BM25 are compared by meaning."""
 WORN_AT = 200
@@ -29,9 +31,9 @@ _ROW = np.dtype([("person", "i4"), ("importance", "f4"), ("use", "f4"), ("touche
 _SOUND = "~"
 """Sets keys of sounds apart from terms."""
 
-Read = tuple[Floats | None, Tokens]
-"""Vectors of a memory: of the whole, and of its parts."""
-_UNREAD: Read = (None, np.zeros((0, 0), np.int8))
+Read = tuple[bytes, bytes]
+"""Vectors of a memory as they are kept: of the whole, empty where it is at hand already, and of its parts."""
+_UNREAD: Read = (b"", b"")
 LookUp = Callable[[Sequence[Key]], Mapping[Key, Read]]
 
 
@@ -101,7 +103,8 @@ class Corpus(Generic[Key]):
         self._vectors = np.zeros((0, dim), np.float32)
         self._readings: dict[Key, Read] = {}
         made = list(documents)
-        self._scanned = dim * len(made) <= SCAN_FLOATS
+        self.scanned = dim * len(made) <= SCAN_FLOATS
+        """Whether the vectors are at hand and all of them are compared."""
         self._build(made)
 
     def __len__(self) -> int:
@@ -155,9 +158,9 @@ class Corpus(Generic[Key]):
                 np.int32
             )
         measures = self._measured(question, terms, found, None if cosine is None else cosine[found])
-        if len(found) > CANDIDATES:
+        if len(found) > COMPARED:
             first = measures.lexical + measures.meaning + self.weights.named * measures.named
-            best = np.sort(np.argpartition(first, -CANDIDATES)[-CANDIDATES:])
+            best = np.sort(np.argpartition(first, -COMPARED)[-COMPARED:])
             found, measures = found[best], measures.among(best)
         measures = self._compared(measures, question, found, look_up)
         score = ranking.scores(measures, self.weights)
@@ -202,12 +205,11 @@ class Corpus(Generic[Key]):
         compared = replace(
             measures, close=closest(question.reading.tokens, [readings.get(key, _UNREAD)[1] for key in keys])
         )
-        if self._scanned or not keys:
+        if self.scanned:
             return compared
-        nothing = np.zeros(self.dim, np.float32)
-        vectors = [readings.get(key, _UNREAD)[0] for key in keys]
-        rows = np.stack([nothing if vector is None else vector for vector in vectors])
-        return replace(compared, meaning=np.maximum(rows @ question.reading.vector, 0.0))
+        nothing = bytes(4 * self.dim)
+        rows = np.frombuffer(b"".join(readings.get(key, _UNREAD)[0] or nothing for key in keys), np.float32)
+        return replace(compared, meaning=np.maximum(rows.reshape(len(keys), -1) @ question.reading.vector, 0.0))
 
     def _matching(self, term: str, sound: str) -> _Matched:
         """Who holds a term; who holds a sound-alike of it, where nobody ever wrote the word itself."""
@@ -223,7 +225,7 @@ class Corpus(Generic[Key]):
         return _Matched(self._idf(term, self._living(exact)), exact, value, self._postings(ABOUT + term), learned)
 
     def _cosine(self, reading: Reading | None) -> Floats | None:
-        return self._vectors[: self._size] @ reading.vector if reading and self.dim and self._scanned else None
+        return self._vectors[: self._size] @ reading.vector if reading and self.dim and self.scanned else None
 
     def _allowed(self, person: str | None) -> NDArray[np.bool_]:
         if person is None:
@@ -280,10 +282,11 @@ class Corpus(Generic[Key]):
         self._alive[slot] = True
         person = self._persons.setdefault(document.person, len(self._persons))
         self._rows[slot] = (person, document.importance, document.use_count, document.touched_s, len(document.terms))
-        if self._scanned and document.vector is not None:
+        if self.scanned and document.vector is not None:
             self._vectors[slot] = document.vector
         if document.tokens is not None:
-            self._readings[key] = (document.vector, document.tokens)
+            vector = b"" if self.scanned or document.vector is None else document.vector.tobytes()
+            self._readings[key] = (vector, document.tokens)
         return slot
 
     def _room(self, wanted: int) -> None:
@@ -292,7 +295,7 @@ class Corpus(Generic[Key]):
         if wanted > len(self._alive):
             self._alive = np.concatenate([self._alive, np.zeros(lacking, np.bool_)])
             self._rows = np.concatenate([self._rows, np.zeros(lacking, _ROW)])
-            if self._scanned:
+            if self.scanned:
                 self._vectors = np.concatenate([self._vectors, np.zeros((lacking, self.dim), np.float32)])
 
 

@@ -11,12 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from haru.postings import Floats
 
-Tokens = NDArray[np.int8]
-"""Vectors of the parts of a memory, shape (n, dim), in steps of 1/127."""
 STEPS = 127
 _COMMON = 0.05
 """Keeps the weight of a part that nothing answers to finite."""
@@ -24,18 +21,24 @@ _FEW = 50
 """Fewer memories don't tell what is common: the rest is taken not to answer."""
 
 
-def stored(tokens: Floats) -> Tokens:
-    """Vectors of parts in the form that is kept; rows of zeros are left out."""
-    return np.rint(tokens[tokens.any(axis=1)] * STEPS).astype(np.int8)
+def stored(tokens: Floats) -> bytes:
+    """Vectors of parts, shape (n, dim), in the form that is kept: a byte a number; rows of zeros are left out."""
+    return np.rint(tokens[tokens.any(axis=1)] * STEPS).astype(np.int8).tobytes()
 
 
-def closest(asked: Floats, memories: Sequence[Tokens]) -> Floats:
-    """Cosine of each part of the question with the nearest part of each memory, shape (memories, parts)."""
-    lengths = np.array([len(tokens) for tokens in memories])
+def closest(asked: Floats, memories: Sequence[bytes]) -> Floats:
+    """Cosine of each part of the question with the nearest part of each memory, shape (memories, parts).
+
+    Args:
+        asked: vectors of the parts of the question, shape (parts, dim).
+        memories: those of each memory, as `stored` makes them.
+    """
+    dim = asked.shape[1]
+    lengths = np.array([len(tokens) // max(dim, 1) for tokens in memories])
     found = np.zeros((len(memories), len(asked)), np.float32)
     some = lengths > 0
     if some.any() and len(asked):
-        parts = np.concatenate([tokens for tokens in memories if len(tokens)]).astype(np.float32)
+        parts = np.frombuffer(b"".join(memories), np.int8).reshape(-1, dim).astype(np.float32)
         starts = np.concatenate([[0], np.cumsum(lengths[some])[:-1]])
         found[some] = np.maximum.reduceat(parts @ (asked.T / STEPS), starts, axis=0)
     return np.maximum(found, 0.0)

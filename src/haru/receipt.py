@@ -41,7 +41,7 @@ class Receipt(Record):
     """How long the reply really stood still for the index or the preload."""
     outcome: Outcome
     query: str = ""
-    """The content words as sent; empty where the words were only small talk."""
+    """The words as sent: as said, without filler; empty where they were only small talk."""
     ref: SearchRef | None = None
     """Ids of this turn's own search, where it answered in time."""
     recalled: tuple[Recalled, ...] = ()

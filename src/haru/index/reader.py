@@ -16,12 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from haru.corpus import CANDIDATES, SCAN_FLOATS, Background, Corpus, corpus_for
-from haru.coverage import Tokens
+from haru.corpus import CANDIDATES, SCAN_FLOATS, Background, Corpus, Read, corpus_for
 from haru.index.schema import connect
 from haru.memory import Memory, Status
 from haru.ports import Embedder, Filters
-from haru.postings import Floats
 from haru.scoring import Document, Question
 
 BUILD_AT_ONCE = 2_000
@@ -59,7 +57,9 @@ class Reader:
             return []
         self._refresh()
         if self._snapshot and filters.status is Status.ACTIVE:
-            ranked = self._snapshot.corpus.rank(question, size=size, now_s=time.time(), look_up=self._look_up)
+            corpus = self._snapshot.corpus
+            look_up = self._tokens if corpus.scanned else self._look_up
+            ranked = corpus.rank(question, size=size, now_s=time.time(), look_up=look_up)
         else:
             ranked = self._candidates(question, filters).rank(question, size=size, now_s=time.time())
         slots = [each.key for each in ranked]
@@ -124,7 +124,7 @@ class Reader:
             self._db.execute("COMMIT")
         for row in changed:
             if row[1] == Status.ACTIVE:
-                old.corpus.put(row[0], _document(row, (vectors.get(row[0]), None)))
+                old.corpus.put(row[0], _document(row, vectors.get(row[0], b"")))
             else:
                 old.corpus.drop(row[0])
         return Snapshot(old.corpus, seq)
@@ -136,17 +136,19 @@ class Reader:
         finally:
             db.close()
 
-    def _look_up(self, slots: Sequence[int]) -> dict[int, tuple[Floats, Tokens]]:
+    def _look_up(self, slots: Sequence[int]) -> dict[int, Read]:
         """Vectors of memories and of their parts."""
-        embedder = self._embedder
-        if embedder is None or not slots:
-            return {}
-        sql = f"SELECT slot, vector, tokens FROM vectors WHERE embedder = ? AND slot IN ({marks(slots)})"
-        return {
-            slot: (np.frombuffer(vector, np.float32), np.frombuffer(tokens, np.int8).reshape(-1, embedder.dim))
-            for slot, vector, tokens in self.rows(sql, [embedder.id, *slots])
-            if len(vector) == 4 * embedder.dim and len(tokens) % embedder.dim == 0
-        }
+        return {slot: (vector, tokens) for slot, vector, tokens in self._readings("slot, vector, tokens", slots)}
+
+    def _tokens(self, slots: Sequence[int]) -> dict[int, Read]:
+        """Vectors of their parts alone."""
+        return {slot: (b"", tokens) for slot, tokens in self._readings("slot, tokens", slots)}
+
+    def _readings(self, columns: str, slots: Sequence[int]) -> list[Any]:
+        if self._embedder is None or not slots:
+            return []
+        sql = f"SELECT {columns} FROM vectors WHERE embedder = ? AND slot IN ({marks(slots)}) AND length(vector) = ?"
+        return self.rows(sql, [self._embedder.id, *slots, 4 * self._embedder.dim])
 
     # -- before the arrays stand
 
@@ -170,7 +172,7 @@ class Reader:
         )
         memories, length = self.one(f"SELECT count(*), avg(length) FROM memories WHERE {condition}", *values)
         readings = self._look_up([row[0] for row in found])
-        documents = [(row[0], _document(row, readings.get(row[0], (None, None)))) for row in found]
+        documents = [(row[0], _document(row, *readings.get(row[0], (b"", b"")))) for row in found]
         return corpus_for(self._embedder, documents, Background(memories, holding, length or 1.0))
 
     def _holding(self, question: Question) -> dict[str, int]:
@@ -206,29 +208,26 @@ def _snapshot(db: sqlite3.Connection, embedder: Embedder | None) -> Snapshot:
         vectors = _vectors(db, embedder) if embedder and len(rows) * embedder.dim <= SCAN_FLOATS else {}
     finally:
         db.execute("COMMIT")
-    documents = ((row[0], _document(row, (vectors.get(row[0]), None))) for row in rows)
+    documents = ((row[0], _document(row, vectors.get(row[0], b""))) for row in rows)
     return Snapshot(corpus_for(embedder, documents), seq)
 
 
-def _vectors(
-    db: sqlite3.Connection, embedder: Embedder | None, slots: Sequence[int] | None = None
-) -> dict[int, Floats]:
+def _vectors(db: sqlite3.Connection, embedder: Embedder | None, slots: Sequence[int] | None = None) -> dict[int, bytes]:
     """Vectors of this embedder, of some memories or of all."""
     if embedder is None or slots == []:
         return {}
     condition = "" if slots is None else f" AND slot IN ({', '.join(map(str, slots))})"
     rows = db.execute(f"SELECT slot, vector FROM vectors WHERE embedder = ?{condition}", [embedder.id])
-    return {slot: np.frombuffer(blob, np.float32) for slot, blob in rows if len(blob) == 4 * embedder.dim}
+    return {slot: blob for slot, blob in rows if len(blob) == 4 * embedder.dim}
 
 
-def _document(row: Any, read: tuple[Floats | None, Tokens | None] = (None, None)) -> Document:
+def _document(row: Any, vector: bytes, tokens: bytes | None = None) -> Document:
     _, _, terms, sounds, marks, person, importance, use_count, touched_ms = row
-    vector, tokens = read
     return Document(
         terms=tuple(terms.split()),
         sounds=tuple(sounds.split()),
         marks=tuple(marks.split()),
-        vector=vector,
+        vector=np.frombuffer(vector, np.float32) if vector else None,
         tokens=tokens,
         person=person,
         importance=importance,

@@ -84,7 +84,7 @@ class Store:
             self._put_reading(slot, self._embedder.id, reading)
 
     def _put_reading(self, slot: int, embedder: str, reading: Reading) -> None:
-        values = [slot, embedder, reading.vector.tobytes(), stored(reading.tokens).tobytes()]
+        values = [slot, embedder, reading.vector.tobytes(), stored(reading.tokens)]
         self._db.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)", values)
 
     def erase(self, ids: Sequence[str]) -> None:

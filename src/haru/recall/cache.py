@@ -20,6 +20,8 @@ class Shelf:
 
     memories: dict[str, Memory]
     corpus: Corpus[str]
+    embedder: Embedder | None
+    """What read them, and must read the question."""
 
     def put(self, memory: Memory, document: scoring.Document) -> None:
         """Add a memory or replace it."""
@@ -42,7 +44,7 @@ def shelve(memories: Sequence[Memory], embedder: Embedder | None) -> Shelf:
         (memory.id, scoring.document(memory, readings[row] if readings else None))
         for row, memory in enumerate(by_id.values())
     ]
-    return Shelf(by_id, corpus_for(embedder, documents))
+    return Shelf(by_id, corpus_for(embedder, documents), embedder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class Brought:
 
     found: Found
     document: scoring.Document
+    embedder: Embedder | None
+    """What read it."""
 
 
 @dataclass(slots=True)
@@ -76,20 +80,23 @@ class Cache:
             self._brought.pop(key, None)
         for key, brought in self._brought.items():
             if key not in shelf.memories:
-                shelf.put(brought.found.memory, brought.document)
+                same = brought.embedder is shelf.embedder
+                shelf.put(brought.found.memory, brought.document if same else scoring.document(brought.found.memory))
         self.shelf = shelf
         for key in self.forgotten:
             shelf.drop(key)
 
-    def bring(self, hits: Hits, source: Source, readings: Mapping[str, Reading]) -> None:
-        """Take in what a search found: it serves this session's later turns."""
+    def bring(self, hits: Hits, source: Source, readings: Mapping[str, Reading], embedder: Embedder | None) -> None:
+        """Take in what a search found, read by an embedder: it serves this session's later turns."""
+        if embedder is not self.shelf.embedder:  # the shelf changed meanwhile: words alone still find a lot
+            embedder, readings = self.shelf.embedder, {}
         for hit in hits.hits:
             memory = hit.memory
             if memory.id in self.forgotten:
                 continue
             found = Found(memory, source, hit.score, hit.position, hits.ref)
             document = scoring.document(memory, readings.get(memory.id))
-            self._brought[memory.id] = Brought(found, document)
+            self._brought[memory.id] = Brought(found, document, embedder)
             self.shelf.put(memory, document)
 
     def forget(self, ids: Collection[str]) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from haru.memory import Memory
 from haru.ports import Embedder, MemoryIndex
 from haru.recall.breaker import Breaker
+from haru.recall.remembering import Remembering
 from haru.receipt import Receipt
 
 
@@ -46,7 +47,9 @@ class Desk:
 
     index: MemoryIndex
     embedder: Embedder | None
-    """A local one: it works on words that no index answered for."""
+    """A local one: it works on words that no index answered for, and a thousand memories cost it nothing."""
+    finer: Remembering | None
+    """One that finds more and takes seconds to read a thousand memories. Takes over once it has."""
     settings: RecallSettings
     breaker: Breaker
     threads: Executor

@@ -9,7 +9,7 @@ from functools import partial
 
 from haru.errors import IndexFailure
 from haru.memory import Memory, Status
-from haru.ports import MemoryIndex
+from haru.ports import Embedder, MemoryIndex
 from haru.recall.cache import Cache, Shelf, shelve
 from haru.recall.desk import Desk
 from haru.recall.tasks import Tasks
@@ -27,6 +27,7 @@ class Preload:
         self._tasks = tasks
         self._task: asyncio.Task[None] | None = None
         self._at = float("-inf")
+        self._filled = False
         self.problem = ""
         """Why the last one failed: ``late``, or a code; empty where all went well."""
 
@@ -35,14 +36,14 @@ class Preload:
         """How far it is."""
         if self._task is None:
             return "none"
-        if not self._task.done():
+        if self.under_way:
             return "loading"
         return "failed" if self.problem else "ready"
 
     @property
     def under_way(self) -> asyncio.Task[None] | None:
-        """The fetching, while it goes on."""
-        return self._task if self._task and not self._task.done() else None
+        """The fetching, while nothing of it is at hand yet."""
+        return self._task if self._task and not self._task.done() and not self._filled else None
 
     def start(self) -> None:
         """Fetch, unless that was begun before."""
@@ -52,7 +53,11 @@ class Preload:
     def refresh(self) -> None:
         """Fetch anew what is old: somebody may have mended or forgotten a memory."""
         age_s = asyncio.get_running_loop().time() - self._at
-        if not self.under_way and age_s > self._desk.settings.refresh_s and self._desk.breaker.closed:
+        if (
+            (self._task is None or self._task.done())
+            and age_s > self._desk.settings.refresh_s
+            and self._desk.breaker.closed
+        ):
             self._task = self._tasks.begin(self._fetch())
 
     async def _fetch(self) -> None:
@@ -63,18 +68,22 @@ class Preload:
         )
         if self.problem and not memories:
             return
-        complete = not self.problem
-        try:
-            shelf = await self._shelved(memories, vectors=True)
-        except IndexFailure as error:  # no vectors: words alone still find a lot
-            self.problem = error.code
-            shelf = await self._shelved(memories, vectors=False)
-        self._cache.fill(shelf, gone=brought - shelf.memories.keys() if complete else ())
+        gone = brought - {memory.id for memory in memories} if not self.problem else ()
+        finer = self._desk.finer
+        if finer is None or self._cache.shelf.embedder is not finer:  # at once, for the first answer
+            self._cache.fill(await self._shelved(memories, self._desk.embedder), gone=gone)
+            self._filled = True
+        if finer:
+            self._cache.fill(await self._shelved(memories, finer), gone=gone)
         self._at = asyncio.get_running_loop().time()
 
-    async def _shelved(self, memories: list[Memory], *, vectors: bool) -> Shelf:
-        work = partial(shelve, memories, self._desk.embedder if vectors else None)
-        return await asyncio.get_running_loop().run_in_executor(self._desk.threads, work)
+    async def _shelved(self, memories: list[Memory], embedder: Embedder | None) -> Shelf:
+        loop, threads = asyncio.get_running_loop(), self._desk.threads
+        try:
+            return await loop.run_in_executor(threads, partial(shelve, memories, embedder))
+        except IndexFailure as error:  # no vectors: words alone still find a lot
+            self.problem = error.code
+            return await loop.run_in_executor(threads, partial(shelve, memories, None))
 
 
 async def fetch(

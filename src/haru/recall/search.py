@@ -14,7 +14,9 @@ class Search:
     """One search under way or done."""
 
     query: str
-    """Content words, as sent."""
+    """The words as sent: as said, without filler."""
+    words: frozenset[str]
+    """The content words among them."""
     turn: int
     """Number of the turn it was begun for, within the session."""
     speculative: bool

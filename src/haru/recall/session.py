@@ -74,18 +74,18 @@ class RecallSession:
     def hear(self, partial_text: str) -> None:
         """Words so far, while the person still speaks: search ahead, not too often. Never raises, never waits."""
         self.start()
-        query = " ".join(words.content(partial_text))
+        query, heard = words.asked(partial_text), frozenset(words.content(partial_text))
         if self._speculation:
             self._speculation.cancel()
             self._speculation = None
-        if not query or self._closed or self._has(query):
+        if not heard or self._closed or self._has(heard):
             return
         loop = asyncio.get_running_loop()
         due = self._speculated_at + self._desk.settings.debounce_s
         if loop.time() >= due:
-            self._speculate(query)
+            self._speculate(query, heard)
         else:
-            self._speculation = loop.call_at(due, self._speculate, query)
+            self._speculation = loop.call_at(due, self._speculate, query, heard)
 
     async def recall(self, text: str) -> Recollection:
         """The memories for a turn, within the budget whatever the index does.
@@ -100,10 +100,10 @@ class RecallSession:
         if self._speculation:
             self._speculation.cancel()
             self._speculation = None
-        query = " ".join(words.content(text))
-        if not query:
+        query, heard = words.asked(text), frozenset(words.content(text))
+        if not heard:
             return self._recollection(Asked(began), [], waited_s=0.0)
-        search = self._searching(query)
+        search = self._searching(query, heard)
         asked = Asked(began, query, search, "" if search else self._refusal)
         try:
             return await self._answer(asked, deadline)
@@ -117,6 +117,7 @@ class RecallSession:
         waiting_since = loop.time()
         hits = await self._hits(search, deadline - RESERVE_S)
         reading: asyncio.Task[list[Reading]] | None = None
+        reader = self._cache.shelf.embedder
         if hits is None:
             reading = self._tasks.begin(self._read([scoring.wording(asked.query)], "query"))
             hits = await self._hits(search, deadline)
@@ -128,7 +129,7 @@ class RecallSession:
             fit = (each for each in merge.from_hits(hits, source) if each.memory.id not in self._cache.forgotten)
             found = merge.merge(fit, (), self._desk.settings.size)
         else:
-            readings = result(reading)
+            readings = result(reading) if self._cache.shelf.embedder is reader else None
             question = scoring.question(asked.query, readings[0] if readings else None)
             found = self._cache.rank(question, self._desk.settings.size)
         self._tell_breaker(search, answered=hits is not None)
@@ -148,23 +149,21 @@ class RecallSession:
 
     # -- searching
 
-    def _has(self, query: str) -> bool:
-        wanted = set(query.split())
-        return any(each.turn == self._turn and set(each.query.split()) == wanted for each in self._searches)
+    def _has(self, heard: frozenset[str]) -> bool:
+        return any(each.turn == self._turn and each.words == heard for each in self._searches)
 
-    def _speculate(self, query: str) -> None:
+    def _speculate(self, query: str, heard: frozenset[str]) -> None:
         begun = sum(each.turn == self._turn for each in self._searches)
-        if begun < self._desk.settings.speculations and self._begin(query, speculative=True):
+        if begun < self._desk.settings.speculations and self._begin(query, heard, speculative=True):
             self._speculated_at = asyncio.get_running_loop().time()
 
-    def _searching(self, query: str) -> Search | None:
+    def _searching(self, query: str, heard: frozenset[str]) -> Search | None:
         """The search for a turn's final words: one begun on the same words while they were spoken, or a new one."""
-        wanted = set(query.split())
         for each in self._searches:
             usable = each.hits is not None or not each.task.done()
-            if each.turn == self._turn and usable and set(each.query.split()) == wanted:
+            if each.turn == self._turn and usable and each.words == heard:
                 return each
-        return self._begin(query, speculative=False)
+        return self._begin(query, heard, speculative=False)
 
     @property
     def _refusal(self) -> str:
@@ -176,7 +175,7 @@ class RecallSession:
         under_way = sum(not each.task.done() for each in self._searches)
         return "too-many-under-way" if under_way >= MOST_UNDER_WAY else ""
 
-    def _begin(self, query: str, *, speculative: bool) -> Search | None:
+    def _begin(self, query: str, heard: frozenset[str], *, speculative: bool) -> Search | None:
         if self._refusal:
             return None
         settings = self._desk.settings
@@ -188,7 +187,7 @@ class RecallSession:
             limit_s=settings.background_s,
         )
         task = self._tasks.begin(answer, then=lambda _: self._answered(search))
-        search = Search(query, self._turn, speculative, task)
+        search = Search(query, heard, self._turn, speculative, task)
         self._searches.append(search)
         return search
 
@@ -203,9 +202,10 @@ class RecallSession:
 
     async def _bring(self, hits: Hits, *, late: bool) -> None:
         memories = [hit.memory for hit in hits.hits]
+        embedder = self._cache.shelf.embedder
         readings = await self._read([scoring.passage(memory) for memory in memories], "passage")
         by_id = {memory.id: reading for memory, reading in zip(memories, readings, strict=False)}
-        self._cache.bring(hits, "late" if late else "speculative", by_id)
+        self._cache.bring(hits, "late" if late else "speculative", by_id, embedder)
 
     async def _hits(self, search: Search | None, deadline: float) -> Hits | None:
         if search is None:
@@ -262,7 +262,7 @@ class RecallSession:
     # -- threads
 
     async def _read(self, texts: list[str], kind: Literal["query", "passage"]) -> list[Reading]:
-        embedder = self._desk.embedder
+        embedder = self._cache.shelf.embedder
         if embedder is None or not texts:
             return []
         return await self._aside(lambda: embedder.read(texts, kind))

@@ -10,6 +10,7 @@ from haru.memory import HOUSEHOLD
 from haru.ports import Embedder, MemoryIndex
 from haru.recall.breaker import Breaker
 from haru.recall.desk import Desk, RecallSettings
+from haru.recall.remembering import Remembering
 from haru.recall.search import ask
 from haru.recall.session import RecallSession
 
@@ -20,12 +21,18 @@ class Sessions:
     """All recall sessions of a process. Owns the breaker, its probe, and the threads that analyse words."""
 
     def __init__(
-        self, index: MemoryIndex, embedder: Embedder | None = None, settings: RecallSettings | None = None
+        self,
+        index: MemoryIndex,
+        embedder: Embedder | None = None,
+        settings: RecallSettings | None = None,
+        *,
+        finer: Embedder | None = None,
     ) -> None:
         self.settings = settings or RecallSettings()
         self.breaker = Breaker()
         self._threads = ThreadPoolExecutor(2, "haru-recall")
-        self._desk = Desk(index, embedder, self.settings, self.breaker, self._threads, self._tripped)
+        remembering = Remembering(finer) if finer else None
+        self._desk = Desk(index, embedder, remembering, self.settings, self.breaker, self._threads, self._tripped)
         self._open: set[RecallSession] = set()
         self._probe: asyncio.Task[None] | None = None
 
@@ -42,6 +49,8 @@ class Sessions:
 
     def forget(self, ids: list[str]) -> None:
         """Memories were forgotten: no running session brings them up again."""
+        if self._desk.finer:
+            self._desk.finer.forget()
         for session in self._open:
             session.forget(ids)
 

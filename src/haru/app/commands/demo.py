@@ -125,7 +125,9 @@ async def _talk(
         return datetime.now().astimezone() - ago
 
     async with AsyncExitStack() as stack:
-        sessions = Sessions(index, compose.at_hand(settings), compose.recall_settings(settings))
+        sessions = Sessions(
+            index, compose.at_hand(settings), compose.recall_settings(settings), finer=compose.finer(settings)
+        )
         stack.push_async_callback(sessions.aclose)
         log = ChatLog(compose.Home(settings.home).log, now=now)
         stack.push_async_callback(log.aclose)
