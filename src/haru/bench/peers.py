@@ -75,12 +75,12 @@ def chosen(names: Sequence[str]) -> list[Choice]:
 def run(
     data: Path | None, sizes: Sequence[int], choices: Sequence[Choice], told: Callable[[str], None] = print
 ) -> dict[str, Any]:
-    """Speed at each size, then, where LoCoMo is given, what is found."""
+    """What is found, where LoCoMo is given; then speed at each size."""
     result: dict[str, Any] = {
         "conditions": figures.conditions(questions=QUESTIONS, size=SIZE, fields="text alone"),
         "goals": {"mem0_over_light": GOAL_MEM0},
-        "speed": [row for size in sizes for row in _speed(size, choices, told)],
         "quality": [row for sort in _SORTS for row in _quality(sort, data, choices, told)] if data else [],
+        "speed": [row for size in sizes for row in _speed(size, choices, told)],
     }
     packages = {package for each in choices if not each.missing() for package in each.packages.values()}
     result["conditions"]["versions"] |= {package: version(package) for package in sorted(packages)}
