@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -47,6 +47,16 @@ class Store:
     speakers: tuple[str, str]
     passages: tuple[Passage, ...]
     questions: tuple[Asked, ...]
+
+    def found(self, asked: Asked, ranking: Sequence[int]) -> tuple[float, float, float]:
+        """Recall@5, recall@10 and reciprocal rank of the evidence, among passages by number, best first."""
+
+        def share(size: int) -> float:
+            got = frozenset[str]().union(*(self.passages[n].covers for n in ranking[:size]))
+            return len(got & asked.answered_by) / len(asked.answered_by)
+
+        hits = [at for at, n in enumerate(ranking[:10], start=1) if self.passages[n].covers & asked.answered_by]
+        return share(5), share(10), 1.0 / hits[0] if hits else 0.0
 
 
 def stores(file: Path, sort: Sort) -> list[Store]:

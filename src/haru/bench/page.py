@@ -32,11 +32,19 @@ The wait of a turn through a recall session over the embedded index with the sta
 writes every 20 ms; the others on the same memories and questions.
 """
 
+_PEERS = """
+Each engine in a process of its own, given the sentence alone; the vectors are MiniLM's for all but `haru-light` and
+`fts5`. Times are those of a whole search, with the encoding of the question. No peer has a language model or the
+network: mem0 runs without its keyword half, which wants a model from there. `fts5` and `vectors` are floors that store
+and rank, and do nothing else. What is found: recall of LoCoMo's gold evidence, store = one conversation; `returned` is
+the number of memories that a search brings, of which Haru would rather bring less than noise.
+"""
+
 
 def page(results: Path) -> str:
     """The page, with a section for every result that is there."""
     parts = [_HEAD]
-    for name, section in (("deadline", _deadline), ("recall", _recall), ("start", _start)):
+    for name, section in (("deadline", _deadline), ("recall", _recall), ("start", _start), ("peers", _peers)):
         file = results / f"{name}.json"
         if file.is_file():
             result = json.loads(file.read_text())
@@ -121,6 +129,15 @@ def _start(result: dict[str, Any]) -> str:
             "",
         ]
     )
+
+
+def _peers(result: dict[str, Any]) -> str:
+    from haru.bench import peers
+
+    parts = ["## Beside what else there is", _PEERS]
+    for title, head, rows in peers.tables(result):
+        parts += [f"### {title}", "", _table(head, rows), ""]
+    return "\n".join([*parts, "![Time of a search by engine](images/peers.png)", ""])
 
 
 def _conditions(conditions: dict[str, Any]) -> str:

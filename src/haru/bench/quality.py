@@ -150,12 +150,7 @@ def _measured(searches: Sequence[tuple[Store, Search]], **row: str) -> Iterator[
 
 
 def _measure(asked: Asked, ranking: Ranking, store: Store) -> tuple[float, float, float, float]:
-    def share(size: int) -> float:
-        got = frozenset[str]().union(*(store.passages[n].covers for n in ranking[:size]))
-        return len(got & asked.answered_by) / len(asked.answered_by)
-
-    hits = [place for place, n in enumerate(ranking[:SIZE], start=1) if store.passages[n].covers & asked.answered_by]
-    return share(5), share(SIZE), 1.0 / hits[0] if hits else 0.0, float(len(ranking))
+    return (*store.found(asked, ranking), float(len(ranking)))
 
 
 def _unanswerable(sort: Sort, level: str, read: Sequence[tuple[Store, list[Reading]]], embedder: Embedder) -> Row:
