@@ -50,11 +50,13 @@ def standing(importance: Floats, uses: Floats, age_s: NDArray[np.float64], weigh
     """What a score is multiplied by for importance (1 to 5), uses, and seconds since the last change, shape (n,).
 
     Each moves the score by no more than its weight: they order what answers the question, and bring up nothing else.
+    What uses add is gone by two thirds half a year after the last one.
     """
+    age_s = np.maximum(age_s, 0.0)
     share = (
         weights.importance * (importance - 3.0) / 2.0
-        + weights.use * np.minimum(np.log1p(uses) / math.log(20.0), 1.0)
-        + weights.recency * np.exp(-np.maximum(age_s, 0.0) / _MONTH_S)
+        + weights.use * np.minimum(np.log1p(uses) / math.log(20.0), 1.0) * np.exp(-age_s / (6 * _MONTH_S))
+        + weights.recency * np.exp(-age_s / _MONTH_S)
     )
     return (1.0 + share).astype(np.float32)
 

@@ -109,6 +109,49 @@ def quality(
 
 
 @app.command()
+def learn(
+    data: Annotated[Path, typer.Option(help="locomo10.json of the LoCoMo repository; it is not shipped.")],
+    level: Annotated[list[str] | None, typer.Option(help="light or full; both where MiniLM is installed.")] = None,
+    json_file: JsonFile = None,
+    plot: Plot = None,
+) -> None:
+    """Does feedback help questions never asked before, and does wrong feedback do harm?"""
+    one_thread()
+    from haru.bench import learn as bench
+
+    result = bench.run(data, embedders(level or ()), console.print)
+    keys = ("level", "judged", "questions", "count", "recall@5", "mrr")
+    table = Table(*keys)
+    for row in result["rows"]:
+        table.add_row(*(str(row[key]) for key in keys))
+    console.print(table)
+    _keep("learn", result, json_file, plot, bench.plot)
+    _judge(bench.missed(result))
+
+
+@app.command()
+def speech(
+    turns: Annotated[int, typer.Option(help="Turns per delay.")] = 240,
+    json_file: JsonFile = None,
+    plot: Plot = None,
+) -> None:
+    """Replayed at speaking speed: how long does a reply wait for memories?"""
+    one_thread()
+    from haru.bench import speech as bench
+
+    result = asyncio.run(bench.run(turns, console.print))
+    table = Table("store takes", "wait < 1 ms", "wait p50", "p99", "searches a turn", "max", "found", "by waiting")
+    for row in result["rows"]:
+        wait = row["waited_ms"]
+        cells = [row["under_1_ms"], f"{wait['p50']:.2f} ms", f"{wait['p99']:.1f} ms", row["searches_a_turn"]]
+        cells += [row["searches_max"], row["found"], row["found_by_waiting"]]
+        table.add_row(f"{row['delay_ms']} ms", *map(str, cells))
+    console.print(table)
+    _keep("speech", result, json_file, plot, bench.plot)
+    _judge(bench.missed(result))
+
+
+@app.command()
 def start(json_file: JsonFile = None) -> None:
     """How quickly does the command line start, and how much memory does the core take?"""
     one_thread()

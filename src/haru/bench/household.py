@@ -70,10 +70,16 @@ def _memory(number: int, chance: random.Random) -> Memory:
 
 def questions(kept: list[Memory], count: int, seed: int = 11) -> list[str]:
     """Spoken questions with some words of a memory, and filler around them."""
+    return [question for question, _ in asked(kept, count, seed)]
+
+
+def asked(kept: list[Memory], count: int, seed: int = 11) -> list[tuple[str, Memory]]:
+    """The same, each with the memory that it asks for."""
     chance = random.Random(seed)
-    asked: list[str] = []
+    found: list[tuple[str, Memory]] = []
     for number in range(count):
-        words = chance.choice(kept).text.rstrip(".").replace(",", "").split()[2:]
+        memory = chance.choice(kept)
+        words = memory.text.rstrip(".").replace(",", "").split()[2:]
         chosen = sorted(chance.sample(range(len(words)), k=min(6, len(words))))
-        asked.append(f"{_FILLERS[number % len(_FILLERS)]} {' '.join(words[n] for n in chosen)}")
-    return asked
+        found.append((f"{_FILLERS[number % len(_FILLERS)]} {' '.join(words[n] for n in chosen)}", memory))
+    return found

@@ -6,6 +6,7 @@ text is the sum of the rows of its content words, brought to unit length.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -49,23 +50,20 @@ class StaticEmbedder:
         self._word = lru_cache(maxsize=_CACHED_WORDS)(self._sum)
         self._nothing: Vectors = np.zeros(DIM, np.float32)
 
-    def embed(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> Vectors:  # noqa: ARG002 - both are alike to a table
+    def embed(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> Vectors:
         """One row a text, shape (n, 64); zeros where no content word is known."""
-        rows = np.zeros((len(texts), DIM), np.float32)
-        for at, text in enumerate(texts):
-            for word in words.content(text):
-                rows[at] += self._word(word)
-        return unit(rows)
+        rows = [each.vector for each in self.read(texts, kind)]
+        return np.stack(rows) if rows else np.zeros((0, DIM), np.float32)
 
-    def read(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> list[Reading]:
+    def read(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> list[Reading]:  # noqa: ARG002 - both are alike to a table
         """Vectors of the texts and of their content words, each word once."""
-        return [
-            Reading(vector, *self._parts(text)) for vector, text in zip(self.embed(texts, kind), texts, strict=True)
-        ]
+        return [self._read(words.content(text)) for text in texts]
 
-    def _parts(self, text: str) -> tuple[Vectors, tuple[str, ...]]:
-        spoken = tuple(dict.fromkeys(words.content(text)))
-        return unit(np.stack([self._word(word) for word in spoken] or [self._nothing])[: len(spoken)]), spoken
+    def _read(self, spoken: list[str]) -> Reading:
+        counts = Counter(spoken)
+        rows = np.stack([self._word(word) for word in counts] or [self._nothing])
+        whole = np.array([*counts.values()] or [0], np.float32) @ rows
+        return Reading(unit(whole[np.newaxis])[0], unit(rows[: len(counts)]), tuple(counts))
 
     def _sum(self, word: str) -> Vectors:
         """Sum of the rows of a word's pieces."""

@@ -27,7 +27,7 @@ class RecallSettings:
     """Total time limit of a search or preload that nobody waits for any more."""
     debounce_s: float = 0.3
     """Least time between two searches on partial text."""
-    speculations: int = 3
+    speculations: int = 4
     """Most searches on partial text in a turn."""
     refresh_s: float = 60.0
     """Age at which the memories at hand are fetched anew after a turn."""

@@ -22,7 +22,7 @@ from haru.recall.merge import Found
 from haru.recall.preload import Preload
 from haru.recall.search import Search, ask
 from haru.recall.tasks import Tasks, result
-from haru.receipt import Receipt
+from haru.receipt import Receipt, Source
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +30,10 @@ T = TypeVar("T")
 
 RESERVE_S = 0.05
 """Left of the budget when the local ranking is got ready, in case the search does not answer at all."""
+NEW_WORDS = 2
+"""Content words that partial text must have gained to be searched before it pauses."""
+ENOUGH_WORDS = 3
+"""Content words of which all but one tell enough."""
 MOST_UNDER_WAY = 8
 """Searches of one session that may be unanswered at a time; more would only pile up on a store that hangs."""
 
@@ -44,10 +48,14 @@ class Asked:
     search: Search | None = None
     refused: str = ""
     """Why there is no search: ``breaker-open``, ``too-many-under-way`` or ``closed``."""
+    foreseen: Search | None = None
+    """A search on nearly all of the words that has answered: nothing more is waited for."""
 
     @property
     def problem(self) -> str:
         """Why the search did not serve; empty where it did, or where there was nothing to ask."""
+        if self.foreseen:
+            return ""
         return self.search.problem if self.search else self.refused
 
 
@@ -59,6 +67,7 @@ class RecallSession:
         self._customer_id = customer_id
         self._cache = Cache(shelve((), desk.embedder))
         self._turn = 0
+        self._heard: frozenset[str] = frozenset()
         self._searches: list[Search] = []
         self._speculation: asyncio.TimerHandle | None = None
         self._speculated_at = float("-inf")
@@ -78,10 +87,14 @@ class RecallSession:
         if self._speculation:
             self._speculation.cancel()
             self._speculation = None
+        steady, self._heard = heard == self._heard, heard
         if not heard or self._closed or self._has(heard):
             return
-        loop = asyncio.get_running_loop()
-        due = self._speculated_at + self._desk.settings.debounce_s
+        last = next((each.words for each in reversed(self._searches) if each.turn == self._turn), frozenset[str]())
+        loop, pause_s = asyncio.get_running_loop(), self._desk.settings.debounce_s
+        due = self._speculated_at + pause_s
+        if not steady and len(heard - last) < NEW_WORDS:
+            due = loop.time() + pause_s  # the newest word is often still another one a moment later
         if loop.time() >= due:
             self._speculate(query, heard)
         else:
@@ -103,8 +116,9 @@ class RecallSession:
         query, heard = words.asked(text), frozenset(words.content(text))
         if not heard:
             return self._recollection(Asked(began), [], waited_s=0.0)
-        search = self._searching(query, heard)
-        asked = Asked(began, query, search, "" if search else self._refusal)
+        foreseen = self._foreseen(heard)
+        search = self._answering(heard) or (None if foreseen else self._begin(query, heard, speculative=False))
+        asked = Asked(began, query, search, "" if search else self._refusal, foreseen)
         try:
             return await self._answer(asked, deadline)
         except asyncio.CancelledError:
@@ -115,24 +129,26 @@ class RecallSession:
         search = asked.search
         loop = asyncio.get_running_loop()
         waiting_since = loop.time()
-        hits = await self._hits(search, deadline - RESERVE_S)
+        hits = search.hits if search and asked.foreseen else await self._hits(search, deadline - RESERVE_S)
         reading: asyncio.Task[list[Reading]] | None = None
         reader = self._cache.shelf.embedder
         if hits is None:
             reading = self._tasks.begin(self._read([scoring.wording(asked.query)], "query"))
-            hits = await self._hits(search, deadline)
+            if not asked.foreseen:
+                hits = await self._hits(search, deadline)
             if hits is None:
                 await self._at_hand(reading, deadline)
         waited = loop.time() - waiting_since
         if hits is not None:
             source = "speculative" if search and search.speculative else "search"
-            fit = (each for each in merge.from_hits(hits, source) if each.memory.id not in self._cache.forgotten)
-            found = merge.merge(fit, (), self._desk.settings.size)
+            found = merge.merge(self._fit(hits, source), (), self._desk.settings.size)
         else:
             readings = result(reading) if self._cache.shelf.embedder is reader else None
             question = scoring.question(asked.query, readings[0] if readings else None)
             found = self._cache.rank(question, self._desk.settings.size)
-        self._tell_breaker(search, answered=hits is not None)
+            if asked.foreseen and asked.foreseen.hits:
+                found = merge.merge(found, self._fit(asked.foreseen.hits, "speculative"), self._desk.settings.size)
+        self._tell_breaker(search, answered=hits is not None or asked.foreseen is not None)
         return self._recollection(asked, found, waited_s=waited)
 
     def forget(self, ids: list[str]) -> None:
@@ -152,18 +168,29 @@ class RecallSession:
     def _has(self, heard: frozenset[str]) -> bool:
         return any(each.turn == self._turn and each.words == heard for each in self._searches)
 
+    def _foreseen(self, heard: frozenset[str]) -> Search | None:
+        """The last search that answered on all content words but one: the last, or one that was misheard before."""
+        for each in reversed(self._searches if len(heard) >= ENOUGH_WORDS else ()):
+            apart = max(len(heard - each.words), len(each.words - heard))
+            if each.turn == self._turn and each.hits is not None and apart <= 1:
+                return each
+        return None
+
     def _speculate(self, query: str, heard: frozenset[str]) -> None:
         begun = sum(each.turn == self._turn for each in self._searches)
         if begun < self._desk.settings.speculations and self._begin(query, heard, speculative=True):
             self._speculated_at = asyncio.get_running_loop().time()
 
-    def _searching(self, query: str, heard: frozenset[str]) -> Search | None:
-        """The search for a turn's final words: one begun on the same words while they were spoken, or a new one."""
-        for each in self._searches:
-            usable = each.hits is not None or not each.task.done()
-            if each.turn == self._turn and usable and each.words == heard:
-                return each
-        return self._begin(query, heard, speculative=False)
+    def _answering(self, heard: frozenset[str]) -> Search | None:
+        """A search on these very words, begun while they were spoken, that has answered or still may."""
+        return next(
+            (
+                each
+                for each in self._searches
+                if each.turn == self._turn and each.words == heard and (each.hits is not None or not each.task.done())
+            ),
+            None,
+        )
 
     @property
     def _refusal(self) -> str:
@@ -206,6 +233,10 @@ class RecallSession:
         readings = await self._read([scoring.passage(memory) for memory in memories], "passage")
         by_id = {memory.id: reading for memory, reading in zip(memories, readings, strict=False)}
         self._cache.bring(hits, "late" if late else "speculative", by_id, embedder)
+
+    def _fit(self, hits: Hits, source: Source) -> list[Found]:
+        """What a search found, but for what was forgotten since."""
+        return [each for each in merge.from_hits(hits, source) if each.memory.id not in self._cache.forgotten]
 
     async def _hits(self, search: Search | None, deadline: float) -> Hits | None:
         if search is None:
@@ -254,6 +285,7 @@ class RecallSession:
             preload_problem=self._preload.problem,
         )
         self._turn += 1
+        self._heard = frozenset()
         self._searches = [each for each in self._searches if not each.task.done()]
         if not self._closed:
             self._preload.refresh()

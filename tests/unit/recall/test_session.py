@@ -499,8 +499,8 @@ async def test_a_long_outage_of_one_search_says_why_nothing_is_asked(index: Trou
     session = sessions.open()
     await ready(session)
     index.before_search = hang
-    for word in ("dog", "wife", "cello", "lake", "boat", "house", "tree", "garden", "river"):
-        session.hear(word)
+    for words in ("dog lead", "wife hat", "cello bow", "lake hut", "boat oar", "house key", "tree nut", "garden pot"):
+        session.hear(words)
     receipt = (await session.recall("where is my bike")).receipt
     assert (receipt.breaker, receipt.problem) == ("closed", "too-many-under-way")
     assert len(index.searched) == 8
