@@ -15,7 +15,7 @@ from typing import Literal, TypeVar
 from haru import scoring, words
 from haru.memory import HOUSEHOLD
 from haru.ports import Hits, Reading
-from haru.recall import merge
+from haru.recall import heard, merge
 from haru.recall.cache import Cache, shelve
 from haru.recall.desk import Desk, Recollection
 from haru.recall.merge import Found
@@ -30,10 +30,6 @@ T = TypeVar("T")
 
 RESERVE_S = 0.05
 """Left of the budget when the local ranking is got ready, in case the search does not answer at all."""
-NEW_WORDS = 2
-"""Content words that partial text must have gained to be searched before it pauses."""
-ENOUGH_WORDS = 3
-"""Content words of which all but one tell enough."""
 MOST_UNDER_WAY = 8
 """Searches of one session that may be unanswered at a time; more would only pile up on a store that hangs."""
 
@@ -67,7 +63,7 @@ class RecallSession:
         self._customer_id = customer_id
         self._cache = Cache(shelve((), desk.embedder))
         self._turn = 0
-        self._heard: frozenset[str] = frozenset()
+        self._partial = ""
         self._searches: list[Search] = []
         self._speculation: asyncio.TimerHandle | None = None
         self._speculated_at = float("-inf")
@@ -83,22 +79,22 @@ class RecallSession:
     def hear(self, partial_text: str) -> None:
         """Words so far, while the person still speaks: search ahead, not too often. Never raises, never waits."""
         self.start()
-        query, heard = words.asked(partial_text), frozenset(words.content(partial_text))
+        settled, self._partial = heard.settled(partial_text, self._partial), partial_text
+        query, content = words.asked(settled), frozenset(words.content(settled))
         if self._speculation:
             self._speculation.cancel()
             self._speculation = None
-        steady, self._heard = heard == self._heard, heard
-        if not heard or self._closed or self._has(heard):
+        if not content or self._closed or self._has(content):
             return
         last = next((each.words for each in reversed(self._searches) if each.turn == self._turn), frozenset[str]())
         loop, pause_s = asyncio.get_running_loop(), self._desk.settings.debounce_s
         due = self._speculated_at + pause_s
-        if not steady and len(heard - last) < NEW_WORDS:
-            due = loop.time() + pause_s  # the newest word is often still another one a moment later
+        if settled != partial_text and not heard.worth_searching(content, last):
+            due = loop.time() + pause_s
         if loop.time() >= due:
-            self._speculate(query, heard)
+            self._speculate(query, content)
         else:
-            self._speculation = loop.call_at(due, self._speculate, query, heard)
+            self._speculation = loop.call_at(due, self._speculate, query, content)
 
     async def recall(self, text: str) -> Recollection:
         """The memories for a turn, within the budget whatever the index does.
@@ -113,11 +109,11 @@ class RecallSession:
         if self._speculation:
             self._speculation.cancel()
             self._speculation = None
-        query, heard = words.asked(text), frozenset(words.content(text))
-        if not heard:
+        query, content = words.asked(text), frozenset(words.content(text))
+        if not content:
             return self._recollection(Asked(began), [], waited_s=0.0)
-        foreseen = self._foreseen(heard)
-        search = self._answering(heard) or (None if foreseen else self._begin(query, heard, speculative=False))
+        foreseen = self._foreseen(content)
+        search = self._answering(content) or (None if foreseen else self._begin(query, content, speculative=False))
         asked = Asked(began, query, search, "" if search else self._refusal, foreseen)
         try:
             return await self._answer(asked, deadline)
@@ -165,29 +161,28 @@ class RecallSession:
 
     # -- searching
 
-    def _has(self, heard: frozenset[str]) -> bool:
-        return any(each.turn == self._turn and each.words == heard for each in self._searches)
+    def _has(self, content: frozenset[str]) -> bool:
+        return any(each.turn == self._turn and each.words == content for each in self._searches)
 
-    def _foreseen(self, heard: frozenset[str]) -> Search | None:
-        """The last search that answered on all content words but one: the last, or one that was misheard before."""
-        for each in reversed(self._searches if len(heard) >= ENOUGH_WORDS else ()):
-            apart = max(len(heard - each.words), len(each.words - heard))
-            if each.turn == self._turn and each.hits is not None and apart <= 1:
+    def _foreseen(self, content: frozenset[str]) -> Search | None:
+        """The last search that answered on enough of the words."""
+        for each in reversed(self._searches):
+            if each.turn == self._turn and each.hits is not None and heard.foreseen(content, each.words):
                 return each
         return None
 
-    def _speculate(self, query: str, heard: frozenset[str]) -> None:
+    def _speculate(self, query: str, content: frozenset[str]) -> None:
         begun = sum(each.turn == self._turn for each in self._searches)
-        if begun < self._desk.settings.speculations and self._begin(query, heard, speculative=True):
+        if begun < self._desk.settings.speculations and self._begin(query, content, speculative=True):
             self._speculated_at = asyncio.get_running_loop().time()
 
-    def _answering(self, heard: frozenset[str]) -> Search | None:
+    def _answering(self, content: frozenset[str]) -> Search | None:
         """A search on these very words, begun while they were spoken, that has answered or still may."""
         return next(
             (
                 each
                 for each in self._searches
-                if each.turn == self._turn and each.words == heard and (each.hits is not None or not each.task.done())
+                if each.turn == self._turn and each.words == content and (each.hits is not None or not each.task.done())
             ),
             None,
         )
@@ -202,7 +197,7 @@ class RecallSession:
         under_way = sum(not each.task.done() for each in self._searches)
         return "too-many-under-way" if under_way >= MOST_UNDER_WAY else ""
 
-    def _begin(self, query: str, heard: frozenset[str], *, speculative: bool) -> Search | None:
+    def _begin(self, query: str, content: frozenset[str], *, speculative: bool) -> Search | None:
         if self._refusal:
             return None
         settings = self._desk.settings
@@ -214,7 +209,7 @@ class RecallSession:
             limit_s=settings.background_s,
         )
         task = self._tasks.begin(answer, then=lambda _: self._answered(search))
-        search = Search(query, heard, self._turn, speculative, task)
+        search = Search(query, content, self._turn, speculative, task)
         self._searches.append(search)
         return search
 
@@ -285,7 +280,7 @@ class RecallSession:
             preload_problem=self._preload.problem,
         )
         self._turn += 1
-        self._heard = frozenset()
+        self._partial = ""
         self._searches = [each for each in self._searches if not each.task.done()]
         if not self._closed:
             self._preload.refresh()
