@@ -19,7 +19,7 @@ from haru.postings import Floats
 _FEW_WORDS = 2
 ABOUT = "@"
 LEARNED = "+"
-ANALYSIS = 2
+ANALYSIS = 3
 """Version of how a memory becomes terms. An index made by another one is analysed anew."""
 
 

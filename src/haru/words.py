@@ -1,73 +1,35 @@
 """Words: from text, spoken or written, to the terms that search compares. Pure.
 
-Speech is mostly filler, so what carries no meaning is dropped: stop words, politeness, the wake name, small talk.
-What is left is folded (case, accents, width), number words become digits, and English words are stemmed
-(Snowball, M. Porter). Scripts without spaces become pairs of neighbouring characters. Names also get a key of
-their sound (Metaphone, L. Philips), for recognisers spell them differently each time.
+Speech is mostly filler, so what carries no meaning in its language is dropped: stop words, politeness, the wake name,
+small talk. What is left is folded (case, accents, width), number words become digits, and words are stemmed (Snowball,
+M. Porter). Scripts without spaces become pairs of neighbouring characters. Names also get a key of their sound
+(Metaphone, L. Philips), for recognisers spell them differently each time.
 """
 
 from __future__ import annotations
 
 import re
 import threading
-import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import jellyfish
 import Stemmer
 
-_STOP = frozenset(
-    """
-    a about above after again against all also am an and any anything anyone are as at be because been before being
-    below between both but by ca can could did do does doing done down during each either else ever every few for from
-    further get gets getting go goes going gonna got had has have having he her here hers herself him himself his how i
-    if in into is it its itself just kind know let lot made make makes many maybe me might mine more most much must my
-    myself nor not now of off on once only onto or other others our ours ourselves out over own rather same sha shall
-    she should since so some someone something such than that the their theirs them themselves then there these they
-    thing things this those through to too toward towards under until up upon us very wanna want wants was we were what
-    whatever when where which while who whom whose why will with without wo would you your yours yourself yourselves
-    user users household called named
-    s t m d l re ve ll
-    er erm hm hmm huh mm mhm oh uh uhm um well yeah yep yes no nope nah ok okay alright sure right really actually
-    basically literally stuff guess anyway
-    hey hi hello haru please thanks thank thx sorry pardon bye goodbye welcome cheers
-    tell say says said remember remind recall
-    stop cancel quiet pause continue enough good never
-    """.split()  # noqa: SIM905 - a page of words reads better than a page of quotes
+from haru.folding import fold
+from haru.languages import ENGLISH, UNKNOWN, Language, detect, polite
+
+_UNSPACED = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff"
+    r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 )
-
-_SMALL_TALK = re.compile(
-    r"\b(?:good (?:night|morning|evening|afternoon|day)|never ?mind|see you(?: later| soon| tomorrow)?"
-    r"|how are you(?: doing)?|what s up|shut up|be quiet|excuse me|no problem|no worries|i mean|you know what"
-    r"|of course|all right|(?:so|um|uh|was|and) like|like i said|forget it)\b"
-)
-
-_NUMBERS = {
-    word: str(value)
-    for value, words in enumerate(
-        (
-            "zero", "one first", "two second twice", "three third", "four fourth", "five fifth", "six sixth",
-            "seven seventh", "eight eighth", "nine ninth", "ten tenth", "eleven eleventh", "twelve twelfth",
-            "thirteen thirteenth", "fourteen fourteenth", "fifteen fifteenth", "sixteen sixteenth",
-            "seventeen seventeenth", "eighteen eighteenth", "nineteen nineteenth", "twenty twentieth",
-        )
-    )
-    for word in words.split()
-} | {
-    word: str(value * 10)
-    for value, words in enumerate(
-        ("thirty thirtieth", "forty fortieth", "fifty fiftieth", "sixty", "seventy", "eighty", "ninety"), start=3
-    )
-    for word in words.split()
-}  # fmt: skip
-
-_LETTERS = str.maketrans({"œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
-_MARKS = re.compile(r"[\u0300-\u036f]")
-_UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
-_TOKEN = re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[^\W_])+")
+_MARKS = r"\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0f71-\u0f84"
+"""Accents and points, and the scripts of India, where vowels are marks: they belong to the letter before them."""
+_LETTER = rf"(?![{_UNSPACED}])[^\W_]"
+_TOKEN = re.compile(rf"[{_UNSPACED}]+|{_LETTER}(?:{_LETTER}|[{_MARKS}])*")
+_ASCII_TOKEN = re.compile(r"[^\W_]+")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _NOT = re.compile(r"n['’]t\b")
-_ORDINAL = re.compile(r"^(\d+)(?:st|nd|rd|th)$")
+_ORDINAL = re.compile(r"^(\d+)(?:st|nd|rd|th|er|ere|eme)$")
 _NAME = re.compile(r"(?:(?<=[^\s.!?:;\"“(] )|(?<=['’(-]))[^\W\d_a-z][^\W\d_]{2,}")
 _MAX_CHARS = 20_000
 """A longer text is cut before it is looked at: a podcast left running must not cost the deadline."""
@@ -76,54 +38,109 @@ _MAX_WORD_CHARS = 40
 
 
 class _Stemmers(threading.local):
-    """One stemmer a thread: it keeps state."""
+    """One stemmer a thread and language: it keeps state."""
 
     def __init__(self) -> None:
-        self.english = Stemmer.Stemmer("english")
+        self.made: dict[str, Stemmer.Stemmer] = {}
 
 
 _local = _Stemmers()
-
-
-def fold(text: str) -> str:
-    """Lower case without accents, width or ligatures: what looks alike compares alike."""
-    plain = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold())
-    return unicodedata.normalize("NFC", _MARKS.sub("", plain)).translate(_LETTERS)
+_pattern = cache(re.compile)
 
 
 def content(text: str) -> list[str]:
     """Content words in the order said, folded but readable: what is sent to a search that does not know speech."""
+    return _heard(text)[1]
+
+
+def _heard(text: str) -> tuple[list[str], list[str], Language]:
+    """All words, the content words among them, and the language they are in."""
     folded = _NOT.sub(" not", fold(text[:_MAX_CHARS]))
-    spoken = " ".join(_TOKEN.findall(folded))
-    return [word for word in _SMALL_TALK.sub(" ", spoken).split() if word not in _STOP and len(word) <= _MAX_WORD_CHARS]
+    found = (_ASCII_TOKEN if folded.isascii() else _TOKEN).findall(folded)
+    known = detect(found) or UNKNOWN
+    left = _kept(found, known)
+    # Who looks at what is left sees no other words around it, and must not find more to drop.
+    while (again := _kept(left, detect(left) or UNKNOWN)) != left:
+        left = again
+    return found, left, known
 
 
-def term(word: str) -> str:
+def _kept(spoken: list[str], known: Language) -> list[str]:
+    line = " ".join(spoken)
+    if known is UNKNOWN and polite(line):
+        return []
+    left = _pattern(known.small_talk).sub(" ", line).split()
+    return [word for word in left if word not in known.stop and len(word) <= _MAX_WORD_CHARS]
+
+
+def language(text: str) -> Language:
+    """The language of a text; `haru.languages.UNKNOWN` where it shows none."""
+    return _heard(text)[2]
+
+
+def asked(text: str) -> str:
+    """The words as said but for filler, politeness and what leads in; "" where no content word is left.
+
+    What is sent to a search that understands speech: function words, case and order tell it how things relate.
+    """
+    said = text[:_MAX_CHARS]
+    _, left, known = _heard(said)
+    if not left:
+        return ""
+    kept = [("".join(fold(token[0]).split()), token) for token in _TOKEN.finditer(said)]
+    for pattern in (known.opening, known.filler, known.opening):
+        spoken = " ".join(word for word, _ in kept)
+        # The spaces of what is cut stay, so that what is left is still in step with the words as said.
+        cut = _pattern(pattern).sub(lambda found: " " * found[0].count(" "), spoken).split(" ")
+        kept = [(word, token) for word, (_, token) in zip(cut, kept, strict=False) if word]
+    shown, end = "", 0
+    for word, token in kept:
+        between = said[end : token.start()] if shown else ""
+        shown += (" " if _TOKEN.search(between) else between) + (token[0] if word == fold(token[0]) else word)
+        end = token.end()
+    return shown or said.strip()
+
+
+def term(word: str, known: Language = ENGLISH) -> str:
     """The form of one folded word that the index holds."""
-    if word in _NUMBERS:
-        return _NUMBERS[word]
+    if word in known.numbers:
+        return known.numbers[word]
     if ordinal := _ORDINAL.match(word):
         return ordinal.group(1)
-    return _stem(word)
+    return _stem(known.stemmer or ENGLISH.stemmer, word)
 
 
 @lru_cache(maxsize=65536)
-def _stem(word: str) -> str:
-    return _local.english.stemWord(word)
+def _stem(stemmer: str, word: str) -> str:
+    made = _local.made.get(stemmer)
+    if made is None:
+        made = _local.made[stemmer] = Stemmer.Stemmer(stemmer)
+    return made.stemWord(word)
 
 
 def query_terms(text: str) -> list[tuple[str, str]]:
     """Each different content term of a question with the key of its sound ("" where it has none)."""
+    spoken, left, known = _heard(text)
+    if known.signs.isdisjoint(spoken):
+        known = ENGLISH  # names hold such words too ("Las Vegas"), and every memory has the English form
     found: dict[str, str] = {}
-    for word in content(text):
+    for word in left:
         for piece in _pieces(word, whole=False):
-            found.setdefault(term(piece), sound(piece))
+            found.setdefault(term(piece, known), sound(piece))
     return list(found.items())
 
 
 def terms(text: str) -> list[str]:
-    """The terms of a sentence to be found, with repetitions."""
-    return [term(piece) for word in content(text) for piece in _pieces(word, whole=True)]
+    """The terms of a sentence to be found, with repetitions.
+
+    Each word stands in the form of its language and, where that is another one, in the English form too: a question
+    of a word or two shows no language.
+    """
+    _, left, known = _heard(text)
+    pieces = [piece for word in left for piece in _pieces(word, whole=True)]
+    if known.stemmer == ENGLISH.stemmer:
+        return [term(piece) for piece in pieces]
+    return [form for piece in pieces for form in dict.fromkeys((term(piece, known), term(piece)))]
 
 
 def _pieces(word: str, *, whole: bool) -> list[str]:
@@ -144,14 +161,9 @@ def sound(word: str) -> str:
 
 def names(text: str) -> list[str]:
     """Words written as names: a capital letter inside a sentence, possessives cut off."""
-    return [found for found in _NAME.findall(text[:_MAX_CHARS]) if fold(found) not in _STOP]
+    return [found for found in _NAME.findall(text[:_MAX_CHARS]) if fold(found) not in ENGLISH.stop]
 
 
 def name_sounds(text: str) -> list[str]:
     """Sound keys of the names in a sentence."""
     return [key for name in names(text) if (key := sound(fold(name)))]
-
-
-def asked(text: str) -> str:
-    """The words as said (stand-in until languages land)."""
-    return text if content(text) else ""

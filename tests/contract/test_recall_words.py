@@ -131,6 +131,86 @@ async def test_small_talk_finds_nothing(knowing: Knowing, asked: str) -> None:
     assert await (await knowing(list(CHATTED_AT), {0: 5, 1: 4, 2: 1, 3: 1}))(asked) == []
 
 
+SPOKEN = {
+    "en": (
+        ("The user's dog is called Biscuit.", "um, hey Haru, could you tell me what my dog is called again please"),
+        ("The user's wife's birthday is June 3.", "so, like, when was it, my wife's birthday, I mean"),
+        ("The user is allergic to walnuts.", "uh, what am I allergic to, you know"),
+    ),
+    "de": (
+        ("Der Hund des Benutzers heißt Bello.", "äh, wie heißt mein Hund noch mal, bitte"),
+        ("Die Frau des Benutzers hat am dritten Juni Geburtstag.", "weißt du noch, wann meine Frau Geburtstag hat"),
+        ("Der Benutzer ist allergisch gegen Walnüsse.", "sag mal, wogegen bin ich, ähm, allergisch"),
+    ),
+    "fr": (
+        ("Le chien de l'utilisateur s'appelle Filou.", "euh, comment s'appelle mon chien, s'il te plaît"),
+        ("L'anniversaire de la femme de l'utilisateur est le 3 juin.", "dis, c'est quand l'anniversaire de ma femme"),
+        ("L'utilisateur range ses clés dans le tiroir.", "alors, est-ce que tu sais où je range ma clé"),
+    ),
+    "es": (
+        ("El perro del usuario se llama Toby.", "eh, por favor, ¿cómo se llama mi perro?"),
+        ("El cumpleaños de la mujer del usuario es el tres de junio.", "oye, ¿cuándo es el cumpleaños de mi mujer?"),
+        ("El usuario es alérgico a las nueces.", "a ver, ¿me puedes decir a qué soy alérgico?"),
+    ),
+    "it": (
+        ("Il cane dell'utente si chiama Fido.", "ehm, come si chiama il mio cane, per favore"),
+        ("Il compleanno della moglie dell'utente è il tre giugno.", "mi dici quando è il compleanno di mia moglie"),
+        ("L'utente è allergico alle noci.", "allora, a cosa sono allergico, scusa"),
+    ),
+    "pt": (
+        ("O cachorro do usuário se chama Rex.", "oi Haru, como é que se chama o meu cachorro, por favor"),
+        ("O aniversário da mulher do usuário é três de junho.", "pode me dizer quando é o aniversário da minha mulher"),
+        ("O usuário é alérgico a nozes.", "hum, então, a que é que eu sou alérgico"),
+    ),
+    "nl": (
+        ("De hond van de gebruiker heet Bram.", "eh, hoe heet mijn hond, alsjeblieft"),
+        ("De vrouw van de gebruiker is op drie juni jarig.", "kun je me vertellen wanneer mijn vrouw jarig is"),
+        ("De gebruiker is allergisch voor walnoten.", "zeg, waar ben ik, uh, allergisch voor"),
+    ),
+    "ja": (
+        ("利用者の犬の名前はポチです。", "えーと、ハル、犬の名前は何ですか"),
+        ("利用者の妻の誕生日は六月三日です。", "すみません、妻の誕生日はいつですか"),
+        ("利用者はクルミのアレルギーがあります。", "あのー、私のアレルギーを教えてください"),
+    ),
+    "zh": (
+        ("用户的狗叫豆豆。", "嗯，请问我的狗叫什么名字"),
+        ("用户妻子的生日是六月三日。", "你好，我妻子的生日是几月几号"),
+        ("用户对核桃过敏。", "能不能告诉我，我对什么过敏"),
+    ),
+    "hi": (
+        ("मेरे कुत्ते का नाम शेरू है।", "um, कुत्ते का नाम"),
+        ("पत्नी का जन्मदिन तीन जून को है।", "पत्नी का जन्मदिन कब"),
+        ("चाबी रसोई की दराज में रहती है।", "hm, चाबी कहाँ रहती"),
+    ),
+    "tr": (
+        ("Kullanıcının köpeğinin adı Karabaş.", "uh, köpeğinin adı ne"),
+        ("Eşinin doğum günü üç Haziran.", "doğum günü ne zaman"),
+        ("Anahtarlar mutfaktaki çekmecede duruyor.", "um, anahtarlar nerede duruyor"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", SPOKEN)
+async def test_every_language_is_asked_as_it_is_spoken(knowing: Knowing, language: str) -> None:
+    """With filler and politeness; and there are English memories too."""
+    find = await knowing([*(memory for memory, _ in SPOKEN[language]), *IMPORTANT])
+    for number, (_, question) in enumerate(SPOKEN[language]):
+        assert (await find(question))[:1] == [number], question
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["good morning Haru", "guten Morgen, Haru", "vielen Dank", "bonjour", "merci beaucoup", "buenos días", "gracias",
+     "buongiorno", "grazie mille", "bom dia", "muito obrigado", "goedemorgen", "dank je wel", "おはよう、ハル",
+     "ありがとうございます", "早上好", "谢谢你"],
+)  # fmt: skip
+async def test_a_greeting_brings_nothing_in_any_language(knowing: Knowing, asked: str) -> None:
+    """Though memories hold the words of greetings."""
+    told = [memory for pairs in SPOKEN.values() for memory, _ in pairs]
+    find = await knowing([*told, "Der Benutzer joggt jeden Morgen.", "El usuario corre por los días buenos."])
+    assert await find(asked) == []
+
+
 IMPORTANT = (
     "The user's name is Robin.",
     "The user's daughter is called Ida.",

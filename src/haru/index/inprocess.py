@@ -63,8 +63,12 @@ class InProcessIndex:
     async def put(self, memories: Sequence[Memory]) -> None:
         """See `haru.ports.MemoryIndex.put`."""
         readings = await self._read([scoring.passage(memory) for memory in memories], "passage")
-        for row, memory in enumerate(memories):
-            document = scoring.document(memory, readings[row] if readings else None)
+        documents = await asyncio.to_thread(
+            lambda: [
+                scoring.document(memory, readings[row] if readings else None) for row, memory in enumerate(memories)
+            ]
+        )
+        for memory, document in zip(memories, documents, strict=True):
             self._memories[memory.id] = memory
             self._documents[memory.id] = document
             if memory.status is Status.ACTIVE:

@@ -39,7 +39,9 @@ CREATE TABLE memories (
 CREATE INDEX memories_seq ON memories (seq);
 CREATE INDEX memories_order ON memories (importance_neg, touched_neg, id);
 CREATE INDEX memories_length ON memories (status, length);
-CREATE VIRTUAL TABLE words USING fts5(terms, sounds, tokenize = 'unicode61 remove_diacritics 0');
+CREATE VIRTUAL TABLE words USING fts5(
+    terms, sounds, tokenize = "unicode61 remove_diacritics 0 categories 'L* N* Co M*'"  -- vowels may be marks
+);
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, 'col');
 CREATE TABLE erased (seq INTEGER PRIMARY KEY, slot INTEGER NOT NULL);
 CREATE TABLE feedback (

@@ -1,7 +1,8 @@
 """Heard: which partial text is worth a search, and whether a search on part of the words is enough. Pure.
 
 A recogniser's newest word is often another one a moment later, so a search runs on the words before it, or on all of
-them once the text stays the same. Searches grow apart as an utterance grows: after two content words, four, six, nine.
+them once the text stays the same. Searches grow apart as an utterance grows: after two content words, three, four,
+six, nine.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from collections.abc import Set as AbstractSet
 
 ENOUGH_WORDS = 3
 """Content words of a question of which some tell enough."""
-_NEW_WORDS = 2
+PAUSE_S = 0.5
+"""Without a new text for so long, the person pauses: longer than a recogniser takes from one to the next."""
+_FIRST_WORDS = 2
 
 
 def settled(partial_text: str, before: str) -> str:
@@ -25,7 +28,7 @@ def settled(partial_text: str, before: str) -> str:
 
 def worth_searching(heard: AbstractSet[str], searched: AbstractSet[str]) -> bool:
     """Whether content words have gained enough since those last searched."""
-    return len(heard - searched) >= max(_NEW_WORDS, len(searched) // 2 - 1)
+    return len(heard - searched) >= (len(searched) // 2 or _FIRST_WORDS)
 
 
 def foreseen(heard: AbstractSet[str], searched: AbstractSet[str]) -> bool:

@@ -87,10 +87,10 @@ class RecallSession:
         if not content or self._closed or self._has(content):
             return
         last = next((each.words for each in reversed(self._searches) if each.turn == self._turn), frozenset[str]())
-        loop, pause_s = asyncio.get_running_loop(), self._desk.settings.debounce_s
-        due = self._speculated_at + pause_s
+        loop = asyncio.get_running_loop()
+        due = self._speculated_at + self._desk.settings.debounce_s
         if settled != partial_text and not heard.worth_searching(content, last):
-            due = loop.time() + pause_s
+            due = loop.time() + heard.PAUSE_S
         if loop.time() >= due:
             self._speculate(query, content)
         else:
@@ -178,14 +178,10 @@ class RecallSession:
 
     def _answering(self, content: frozenset[str]) -> Search | None:
         """A search on these very words, begun while they were spoken, that has answered or still may."""
-        return next(
-            (
-                each
-                for each in self._searches
-                if each.turn == self._turn and each.words == content and (each.hits is not None or not each.task.done())
-            ),
-            None,
-        )
+        for each in self._searches:
+            if each.turn == self._turn and each.words == content and (each.hits is not None or not each.task.done()):
+                return each
+        return None
 
     @property
     def _refusal(self) -> str:

@@ -26,6 +26,19 @@ _IDIOMS = (
     (re.compile(r"\b(?:turned|switched|is) on\b(?! \w+day\b)", re.IGNORECASE), "enabled"),
 )
 _NO = re.compile(r"\b(?:not|never|no|none|nothing|without)\b|n['’]t\b", re.IGNORECASE)
+_DENIALS = {
+    code: frozenset(words.fold(listed).split())
+    for code, listed in {
+        "de": "nicht kein keine keinem keinen keiner nie niemals nichts ohne",
+        "fr": "pas jamais rien aucun aucune sans",
+        "es": "no nunca jamás nada nadie ningún ninguna sin",
+        "it": "non mai niente nessun nessuno nessuna senza",
+        "pt": "não nunca nada ninguém nenhum nenhuma sem",
+        "nl": "niet geen nooit niets niemand zonder",
+    }.items()
+}
+"""Where these are said, a sentence denies, however many of them: "no come nunca carne"."""
+_WORD = re.compile(r"\w+")
 _YES_WORDS = frozenset(
     map(words.term, ["like", "love", "enjoy", "prefer", "adore", "enabled", "allowed", "open", "active", "able"])
 )
@@ -57,7 +70,9 @@ def meaning(text: str) -> tuple[frozenset[str], bool]:
     for idiom, said_plainly in _IDIOMS:
         plain = idiom.sub(said_plainly, plain)
     found = set(words.terms(plain))
-    negations = len(_NO.findall(plain)) + len(found & _NO_WORDS)
+    denials = _DENIALS.get(words.language(plain).code)
+    denied = len(_NO.findall(plain)) if denials is None else not denials.isdisjoint(_WORD.findall(words.fold(plain)))
+    negations = denied + len(found & _NO_WORDS)
     return frozenset(found - _YES_WORDS - _NO_WORDS), negations % 2 == 0
 
 

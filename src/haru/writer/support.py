@@ -22,19 +22,6 @@ _AGREES = re.compile(
     re.IGNORECASE,
 )
 _CALENDAR = frozenset(words.term(name.lower()) for name in (*MONTHS, *WEEKDAYS, "week", "weekend"))
-_FUNCTION_WORDS = frozenset(
-    words.term(word)
-    for word in words.fold(
-        """
-        der die das den dem des ein eine einen einem einer und oder mit von vom zu zum zur auf im ist sind hat habe
-        haben sein seine ihr ihre mein meine unser unsere nicht er sie es ich wir benutzer benutzers nutzer nutzers
-        le la les un une des du de et ou avec chez est sont ont son sa ses notre nos mon ma mes il elle je nous ne pas
-        qui que utilisateur utilisatrice el los las una unos y con del al es son tiene su sus mi mis nuestro nuestra
-        usuario usuaria se lo il gli dei della di con è ha suo sua mio mia nostro utente
-        """
-    ).split()
-)
-"""What carries no meaning in the languages that the index does not stem."""
 _ALIKE_CHARS = 5
 """Words that begin with so many of the same letters are one word in two forms."""
 _SENTENCE = re.compile(r"[^.!?;\n]+[.!?;]?")
@@ -109,8 +96,8 @@ def _looked_up(turn: Turn) -> frozenset[str]:
 
 
 def _terms(text: str) -> frozenset[str]:
-    """The terms of a text without the commonest words of other languages; one term for each relation in a family."""
-    return frozenset(KIN.get(each, each) for each in words.terms(text) if each not in _FUNCTION_WORDS)
+    """The terms of a text; one term for each relation in a family."""
+    return frozenset(KIN.get(each, each) for each in words.terms(text))
 
 
 def _found(wanted: frozenset[str], said: frozenset[str]) -> frozenset[str]:

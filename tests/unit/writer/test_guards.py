@@ -20,7 +20,7 @@ from haru.writer import dates
 from haru.writer.answer import find
 from haru.writer.batch import Batch, Proposal
 from haru.writer.extract import ModelExtractor
-from haru.writer.polarity import same
+from haru.writer.polarity import contradicts, same
 from haru.writer.prompt import MAX_CHARS, fits, messages
 
 EVENING = datetime(2026, 12, 1, 18, 0, tzinfo=timezone(timedelta(hours=-7)))
@@ -258,3 +258,31 @@ def test_one_fact_in_other_words(other: str, alike: bool) -> None:
         return float(first @ second)
 
     assert same("The user's wife's birthday is June 3.", other, similar) is alike
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The user likes dogs.", "The user does not like dogs."),
+        ("Der Benutzer mag Hunde.", "Der Benutzer mag keine Hunde."),
+        ("L'utilisateur aime les chiens.", "L'utilisateur n'aime pas les chiens."),
+        ("El usuario come carne.", "El usuario no come carne nunca."),
+        ("L'utente mangia carne.", "L'utente non mangia mai carne."),
+        ("A usuária come carne.", "A usuária não come carne."),
+        ("De gebruiker eet vlees.", "De gebruiker eet geen vlees."),
+    ],
+)
+def test_a_denial_is_no_copy_in_any_language(one: str, other: str) -> None:
+    """Words that deny are stop words: they must count all the same."""
+    assert contradicts(one, other)
+    assert not same(one, other)
+    assert same(other, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("利用者は犬を飼っています。", "利用者は犬を飼っていません。"), ("用户喜欢狗。", "用户不喜欢狗。")],
+)
+def test_a_denial_is_no_copy_where_it_is_part_of_a_word(one: str, other: str) -> None:
+    """It is no stop word there."""
+    assert not same(one, other)
