@@ -276,6 +276,8 @@ def detect(words: Collection[str]) -> Language | None:
     text = "".join(said)
     if not text.isascii() and _HAN.search(text) and sum(bool(_HAN.search(word)) for word in said) > most:
         return JAPANESE if _KANA.search(text) else CHINESE
+    if not most:
+        return None
     likely = [language for language, count in zip(_SPACED, counts, strict=True) if count == most]
     if len(likely) > 1 and likely[0] is not ENGLISH:
         held = [len(said & language.stop) for language in likely]
