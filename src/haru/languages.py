@@ -28,7 +28,7 @@ ENGLISH = spaced(
     would yeah yep yes you your yours yourself yourselves""",
     hints="""been me mine re so ve""",
     also="""alright also bye ca cancel cheers continue er goodbye hello hey hi ok okay once pardon pause quiet
-    recall remember remind sha sorry stop thank welcome wo""",
+    recall recalls remember remembers remind reminds sha sorry stop thank welcome wo""",
     filler="""erm, huh, hey, hi, hello, please, thanks, thank you, thx, sorry, pardon, bye, goodbye, cheers, nope,
     nah, you know, do you know, i mean""",
     small_talk="""good (?:night|morning|evening|afternoon|day), never ?mind, see you(?: later| soon| tomorrow)?, how

@@ -177,8 +177,8 @@ async def test_speech_that_began_has_memories_at_hand(home: Home, memory: Callab
     """The seams for voice: start at speech begun, partial text, then the words."""
     await home.index.put([memory("The user's dog is called Biscuit.")])
     await home.conversation.start()
-    await home.conversation.hear("what's my dog")
     await home.conversation.hear("what's my dog called")
+    await home.conversation.hear("what's my dog called")  # the text stays: it is searched at once
     await asyncio.sleep(0.4)
     await home.say("What's my dog called?")
     assert home.conversation.last is not None

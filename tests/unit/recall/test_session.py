@@ -493,7 +493,7 @@ async def test_what_another_process_forgot_is_not_at_hand_after_a_refresh(
     await session.recall("how are the cats called")
     await index.inner.erase([gone.id])
     await session.recall("what's my dog called")
-    await asyncio.sleep(0.1)
+    await asyncio.sleep(0.5)
     index.before_search = hang
     assert (await session.recall("tell me of the cats")).memories == (kept,)
     await sessions.aclose()
