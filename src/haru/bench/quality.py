@@ -7,6 +7,7 @@ vectors alone, and the word overlap that a simple fallback would use.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from haru import scoring, words
-from haru.bench import drawing, figures, own, precision
+from haru.bench import drawing, fallback, figures, own, precision
 from haru.bench.levels import Once
 from haru.bench.locomo import Asked, Sort, Store, stores
 from haru.corpus import Corpus
@@ -49,6 +50,7 @@ KEPT = 0.95
 """Of questions whose answer is found, those that must keep it under the floor."""
 COLUMNS = {
     "locomo": ("sort", "engine", "fields", "form", "recall@5", "recall@10", "mrr", "returned"),
+    "fallback": ("level", "answered", "recall@10", "precision", "returned"),
     "unanswerable": ("sort", "level", "brought_nothing", "kept_their_answer"),
     "own": (
         "level",
@@ -106,6 +108,10 @@ def run(
                 locomo += list(_rows(sort, level, read, embedder))
                 unanswerable.append(_unanswerable(sort, level, read, embedder))
             locomo += list(_overlap_rows(sort, kept))
+        told("LoCoMo, with an index that answers in some turns only")
+        result["fallback"] = [
+            row for level, embedder in once.items() for row in asyncio.run(fallback.measure(data, level, embedder))
+        ]
     return result
 
 
@@ -231,7 +237,11 @@ def _spoken(question: str, number: int) -> str:
 
 def missed(result: dict[str, Any]) -> list[str]:
     """Which goals were missed, in words."""
-    return [*_locomo_missed(result.get("locomo", ())), *_floor_missed(result)]
+    return [
+        *_locomo_missed(result.get("locomo", ())),
+        *_floor_missed(result),
+        *fallback.missed(result.get("fallback", ())),
+    ]
 
 
 def _locomo_missed(rows: Sequence[Row]) -> Iterator[str]:
