@@ -9,8 +9,8 @@ from typing import Any
 
 _HEAD = """# Benchmarks
 
-Made by `haru bench page` from the results of `haru bench deadline`, `haru bench recall` and `haru bench start`. Run
-them yourself: every figure below comes with the conditions it was measured under. Wall times on shared machines hold
+Made by `haru bench page` from the kept results of the other `haru bench` commands. Run them yourself: every figure
+below comes with the conditions it was measured under. Wall times on shared machines hold
 scheduler slices of some milliseconds that hit everything alike; where CPU time is given, trust it more.
 """
 
@@ -40,11 +40,33 @@ and rank, and do nothing else. What is found: recall of LoCoMo's gold evidence, 
 the number of memories that a search brings, of which Haru would rather bring less than noise.
 """
 
+_QUALITY = """
+`light` is the word table that is always there, `full` has MiniLM (extra `semantic`). *Text alone* is what the peers
+further down are given, too; *dates and persons* are fields that Haru's memories have and theirs have not. The rows
+without a floor fill ten places, as the peers do; what is shipped returns less. Spoken form: filler around the question,
+lower case, no punctuation.
+"""
+_PARTS = {
+    "locomo": "LoCoMo, categories 1 to 4: gold evidence, store = one conversation",
+    "fallback": "With an index that answers in some turns only (observations, three conversations, as shipped)",
+    "unanswerable": "Questions that nothing answers: those of another conversation, with the right names put in",
+    "own": "Haru's own sets: other words, the same words, what nobody told, small talk",
+    "precision": "PrecisionMemBench, by its authors' rules (published: 0.05 to 0.43 mean precision; its host 1.00)",
+}
+_LEARN = """
+Half of LoCoMo's questions are asked and judged; the other half is asked afterwards and was never asked before.
+"""
+_DECAY = "What ten uses multiply a score by, so many days after the last one:\n"
+_SPEECH = """
+150 words a minute, a partial text every 300 ms with one newest word in five misheard, the turn over 300 ms after the
+last word. *Found* counts turns whose wanted memory came back.
+"""
+
 
 def page(results: Path) -> str:
     """The page, with a section for every result that is there."""
     parts = [_HEAD]
-    for name, section in (("deadline", _deadline), ("recall", _recall), ("start", _start), ("peers", _peers)):
+    for name, section in _SECTIONS.items():
         file = results / f"{name}.json"
         if file.is_file():
             result = json.loads(file.read_text())
@@ -138,6 +160,76 @@ def _peers(result: dict[str, Any]) -> str:
     for title, head, rows in peers.tables(result):
         parts += [f"### {title}", "", _table(head, rows), ""]
     return "\n".join([*parts, "![Time of a search by engine](images/peers.png)", ""])
+
+
+def _quality(result: dict[str, Any]) -> str:
+    from haru.bench import quality
+
+    parts = ["## What recall finds, and where it says nothing", _QUALITY]
+    for part, keys in quality.COLUMNS.items():
+        rows = [row for row in result.get(part, ()) if row.get("conversations") != "held out"]
+        if rows:
+            parts += [f"### {_PARTS[part]}", "", _keyed(keys, rows), ""]
+        if held_out := [row for row in result.get(part, ()) if row.get("conversations") == "held out"]:
+            parts += ["The same on the conversations that had no part in choosing the weights:", ""]
+            parts += [_keyed(keys, [row for row in held_out if row["form"] == "typed"]), ""]
+    return "\n".join([*parts, "![What is found, by engine](images/quality.png)", ""])
+
+
+def _learn(result: dict[str, Any]) -> str:
+    keys = ("level", "judged", "questions", "count", "recall@5", "mrr")
+    parts = ["## Learning from feedback", _LEARN, _keyed(keys, result["rows"]), "", _DECAY]
+    return "\n".join([*parts, _keyed(("days", "factor"), result["decay"]), "", "![MRR](images/learn.png)", ""])
+
+
+def _speech(result: dict[str, Any]) -> str:
+    rows = [
+        (
+            row["delay_ms"],
+            row["turns"],
+            f"{row['under_1_ms']:.1%}",
+            f"{row['waited_ms']['p50']:.2f}",
+            f"{row['waited_ms']['p95']:.1f}",
+            f"{row['waited_ms']['p99']:.1f}",
+            row["searches_a_turn"],
+            row["searches_max"],
+            f"{row['found']:.1%}",
+            f"{row['found_by_waiting']:.1%}",
+        )
+        for row in result["rows"]
+    ]
+    head = (
+        "store takes, ms more",
+        "turns",
+        "wait < 1 ms",
+        "wait p50, ms",
+        "p95",
+        "p99",
+        "searches a turn",
+        "most",
+        "found",
+        "found by always waiting",
+    )
+    parts = ["## Ready before the last word", _SPEECH, _table(head, rows), ""]
+    return "\n".join([*parts, "![Turns that wait for nothing](images/speech.png)", ""])
+
+
+_SECTIONS = {
+    "deadline": _deadline,
+    "speech": _speech,
+    "recall": _recall,
+    "quality": _quality,
+    "learn": _learn,
+    "peers": _peers,
+    "start": _start,
+}
+
+
+def _keyed(keys: Sequence[str], rows: Sequence[dict[str, Any]]) -> str:
+    """A table of some values of each row."""
+    return _table(
+        tuple(key.replace("_", " ") for key in keys), [tuple(row.get(key, "") for key in keys) for row in rows]
+    )
 
 
 def _conditions(conditions: dict[str, Any]) -> str:
