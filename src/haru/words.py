@@ -24,10 +24,8 @@ _UNSPACED = (
 )
 _MARKS = r"\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0f71-\u0f84"
 """Accents and points, and the scripts of India, where vowels are marks: they belong to the letter before them."""
-_LETTER = rf"(?![{_UNSPACED}])[^\W_]"
-_TOKEN = re.compile(rf"[{_UNSPACED}]+|{_LETTER}(?:{_LETTER}|[{_MARKS}])*")
+_TOKEN = rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}](?:[^\W_{_UNSPACED}]|[{_MARKS}])*"
 _ASCII_TOKEN = re.compile(r"[^\W_]+")
-_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _NOT = re.compile(r"n['’]t\b")
 _ORDINAL = re.compile(r"^(\d+)(?:st|nd|rd|th|er|ere|eme)$")
 _NAME = re.compile(r"(?:(?<=[^\s.!?:;\"“(] )|(?<=['’(-]))[^\W\d_a-z][^\W\d_]{2,}")
@@ -45,7 +43,11 @@ class _Stemmers(threading.local):
 
 
 _local = _Stemmers()
-_pattern = cache(re.compile)
+_pattern = cache(re.compile)  # when first needed: those of all languages take long to make
+
+
+def _token(text: str) -> re.Pattern[str]:
+    return _ASCII_TOKEN if text.isascii() else _pattern(_TOKEN)
 
 
 def content(text: str) -> list[str]:
@@ -56,7 +58,7 @@ def content(text: str) -> list[str]:
 def _heard(text: str) -> tuple[list[str], list[str], Language]:
     """All words, the content words among them, and the language they are in."""
     folded = _NOT.sub(" not", fold(text[:_MAX_CHARS]))
-    found = (_ASCII_TOKEN if folded.isascii() else _TOKEN).findall(folded)
+    found = _token(folded).findall(folded)
     known = detect(found) or UNKNOWN
     left = _kept(found, known)
     # Who looks at what is left sees no other words around it, and must not find more to drop.
@@ -87,7 +89,8 @@ def asked(text: str) -> str:
     _, left, known = _heard(said)
     if not left:
         return ""
-    kept = [("".join(fold(token[0]).split()), token) for token in _TOKEN.finditer(said)]
+    tokens = _token(said)
+    kept = [("".join(fold(token[0]).split()), token) for token in tokens.finditer(said)]
     for pattern in (known.opening, known.filler, known.opening):
         spoken = " ".join(word for word, _ in kept)
         # The spaces of what is cut stay, so that what is left is still in step with the words as said.
@@ -96,7 +99,7 @@ def asked(text: str) -> str:
     shown, end = "", 0
     for word, token in kept:
         between = said[end : token.start()] if shown else ""
-        shown += (" " if _TOKEN.search(between) else between) + (token[0] if word == fold(token[0]) else word)
+        shown += (" " if tokens.search(between) else between) + (token[0] if word == fold(token[0]) else word)
         end = token.end()
     return shown or said.strip()
 
@@ -145,7 +148,7 @@ def terms(text: str) -> list[str]:
 
 def _pieces(word: str, *, whole: bool) -> list[str]:
     """A word as it is; a run of an unspaced script as pairs of neighbours, with ``whole`` its characters too."""
-    if not _IS_UNSPACED.match(word):
+    if word.isascii() or not _pattern(f"[{_UNSPACED}]").match(word):
         return [word]
     pairs = [word[i : i + 2] for i in range(len(word) - 1)]
     return [*pairs, *word] if whole or not pairs else pairs
