@@ -1,0 +1,118 @@
+"""Choose the scalars of the scorer on half of LoCoMo's conversations, and report them on the other half.
+
+    python scripts/fit_weights.py PATH_TO_locomo10.json [light|full] [ROUNDS]
+
+The conversations with even numbers choose, those with odd numbers are reported on and choose nothing. Each round
+tries one scalar at a time at a few values and keeps what raises the mean recall@10 of observations and turns, with and
+without dates and persons, as long as Haru's own keyword set stays whole; the paraphrase set is watched. Nothing but
+this handful of scalars is taken from the data (CC BY-NC 4.0, for evaluation). The floors are not chosen here: `haru bench quality`
+shows what they cost and bring.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+
+from haru import scoring, words
+from haru.bench import sets
+from haru.bench.levels import Once, embedders
+from haru.bench.locomo import Store, stores
+from haru.corpus import Corpus
+from haru.coverage import stored
+from haru.ports import Embedder
+from haru.scoring import ABOUT, Document, Weights
+
+TRIED: dict[str, Sequence[float]] = {
+    "lexical": (0.0, 0.05, 0.1, 0.15, 0.2, 0.25),
+    "meaning": (0.1, 0.2, 0.25, 0.3, 0.35),
+    "named": (0.05, 0.08, 0.12),
+    "word": (0.2, 0.4, 0.7, 1.0),
+    "near": (0.4, 0.5, 0.6, 0.8, 1.0),
+    "nearest": (0.0, 0.25, 0.35, 0.45),
+    "function": (0.1, 0.2, 0.4),
+}
+OPEN = {"floor": 0.0, "floor_apart": 0.0, "company": 0.0}
+
+
+def main() -> None:
+    data, level = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "light"
+    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+    embedder = Once(embedders([level])[level])
+    built = [
+        (number, store, _corpus(store, embedder, told=told))
+        for sort in ("observations", "turns")
+        for number, store in enumerate(stores(data, sort))
+        for told in (False, True)
+    ]
+    fitted, held_out = ([each for each in built if each[0] % 2 == odd] for odd in (0, 1))
+    chosen = replace(scoring.weights_for(embedder.id), **OPEN)
+    best = recall(fitted, chosen, embedder)
+    print(f"as shipped: {best:.4f} where chosen, {recall(held_out, chosen, embedder):.4f} held out")
+    for _ in range(rounds):
+        for name, values in TRIED.items():
+            for value in values:
+                tried = balanced(replace(chosen, **{name: value}))
+                found = recall(fitted, tried, embedder)
+                if found > best and own(sets.keywords(), tried, embedder, 1) >= 0.97:
+                    chosen, best = tried, found
+                    print(f"{name} {value}: {best:.4f}", flush=True)
+    print(f"chosen: {best:.4f} where chosen, {recall(held_out, chosen, embedder):.4f} held out")
+    print({each.name: getattr(chosen, each.name) for each in fields(chosen) if each.name in {*TRIED, "coverage"}})
+    paraphrases = sets.paraphrases()
+    print(
+        f"paraphrases: {own(paraphrases, chosen, embedder, 1):.3f} first, {own(paraphrases, chosen, embedder, 5):.3f} in five"
+    )
+
+
+def balanced(weights: Weights) -> Weights:
+    """The same with words, sentence and parts adding up to 1."""
+    return replace(weights, coverage=round(1.0 - weights.lexical - weights.meaning, 4))
+
+
+def recall(built: Sequence[tuple[int, Store, Corpus[int]]], weights: Weights, embedder: Embedder) -> float:
+    shares: list[float] = []
+    for _, store, corpus in built:
+        corpus.weights = weights
+        for asked in store.questions:
+            got = frozenset[str]().union(*(store.passages[n].covers for n in ranked(asked.text, corpus, embedder)))
+            shares.append(len(got & asked.answered_by) / len(asked.answered_by))
+    return float(np.mean(shares))
+
+
+def own(asked: Sequence[sets.Asked], weights: Weights, embedder: Embedder, size: int) -> float:
+    memories = sets.household()
+    readings = embedder.read([scoring.passage(memory) for memory in memories], "passage")
+    documents = [(memory.id, scoring.document(memory, read)) for memory, read in zip(memories, readings, strict=True)]
+    corpus: Corpus[str] = Corpus(documents, dim=embedder.dim, weights=weights)
+    return float(np.mean([each.answer in ranked(each.question, corpus, embedder)[:size] for each in asked]))
+
+
+def ranked(text: str, corpus: Corpus, embedder: Embedder) -> list:
+    question = scoring.question(text, embedder.read([scoring.wording(text)], "query")[0])
+    return [each.key for each in corpus.rank(question, size=10, now_s=0.0)]
+
+
+def _corpus(store: Store, embedder: Embedder, *, told: bool) -> Corpus[int]:
+    documents: list[tuple[int, Document]] = []
+    for number, passage in enumerate(store.passages):
+        (reading,) = embedder.read([passage.text], "passage")
+        day = f"{passage.at:%B} {passage.at.day} {passage.at.year}" if told else ""
+        about = next((name for name in store.speakers if told and passage.text.startswith(name)), "")
+        document = Document(
+            terms=tuple(words.terms(f"{passage.text} {day}")),
+            sounds=tuple(words.name_sounds(passage.text)),
+            marks=tuple(ABOUT + term for term in words.terms(about)),
+            vector=reading.vector,
+            tokens=stored(reading.tokens),
+        )
+        documents.append((number, document))
+    return Corpus(documents, dim=embedder.dim)
+
+
+if __name__ == "__main__":
+    main()
