@@ -104,20 +104,17 @@ def asked(text: str) -> str:
     return shown or said.strip()
 
 
+@lru_cache(maxsize=65536)
 def term(word: str, known: Language = ENGLISH) -> str:
     """The form of one folded word that the index holds."""
     if word in known.numbers:
         return known.numbers[word]
     if ordinal := _ORDINAL.match(word):
         return ordinal.group(1)
-    return _stem(known.stemmer or ENGLISH.stemmer, word)
-
-
-@lru_cache(maxsize=65536)
-def _stem(stemmer: str, word: str) -> str:
-    made = _local.made.get(stemmer)
+    name = known.stemmer or ENGLISH.stemmer
+    made = _local.made.get(name)
     if made is None:
-        made = _local.made[stemmer] = Stemmer.Stemmer(stemmer)
+        made = _local.made[name] = Stemmer.Stemmer(name)
     return made.stemWord(word)
 
 
