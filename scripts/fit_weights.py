@@ -3,10 +3,10 @@
     python scripts/fit_weights.py PATH_TO_locomo10.json [light|full] [ROUNDS]
 
 The conversations with even numbers choose, those with odd numbers are reported on and choose nothing. Each round
-tries one scalar at a time at a few values and keeps what raises the mean recall@10 of observations and turns, with and
-without dates and persons, as long as Haru's own keyword set stays whole; the paraphrase set is watched. Nothing but
-this handful of scalars is taken from the data (CC BY-NC 4.0, for evaluation). The floors are not chosen here: `haru bench quality`
-shows what they cost and bring.
+tries one scalar at a time at a few values and keeps what raises the mean recall@10 of observations and turns, with
+and without dates and persons, as long as Haru's own keyword set stays whole; the paraphrase set is watched. Nothing
+but this handful of scalars is taken from the data (CC BY-NC 4.0, for evaluation). The floors are not chosen here:
+`haru bench quality` shows what they cost and bring.
 """
 
 from __future__ import annotations
@@ -63,10 +63,8 @@ def main() -> None:
                     print(f"{name} {value}: {best:.4f}", flush=True)
     print(f"chosen: {best:.4f} where chosen, {recall(held_out, chosen, embedder):.4f} held out")
     print({each.name: getattr(chosen, each.name) for each in fields(chosen) if each.name in {*TRIED, "coverage"}})
-    paraphrases = sets.paraphrases()
-    print(
-        f"paraphrases: {own(paraphrases, chosen, embedder, 1):.3f} first, {own(paraphrases, chosen, embedder, 5):.3f} in five"
-    )
+    first, five = (own(sets.paraphrases(), chosen, embedder, size) for size in (1, 5))
+    print(f"paraphrases: {first:.3f} first, {five:.3f} in five")
 
 
 def balanced(weights: Weights) -> Weights:

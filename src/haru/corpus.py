@@ -21,7 +21,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 CANDIDATES = 100
 """Best by BM25, and best by meaning, that are looked at."""
-COMPARED = 60
+COMPARED = 100
 """Best by both together that are compared part by part."""
 SCAN_FLOATS = 200_000 * 64
 """Larger stores hold no vectors at hand and are not scanned; the best by BM25 are compared by meaning."""

@@ -143,10 +143,11 @@ def passage(memory: Memory) -> str:
 def wording(text: str) -> str:
     """The words of a question that an embedder is to read; "" where there is nothing to ask.
 
-    One or two content words are read alone: in "what car do I have" the rest would drown what is asked for.
+    One or two content words are read alone: in "what car do I have" the rest would drown what is asked for. More of
+    them get a question mark, which a recogniser leaves out and a sentence encoder goes by.
     """
     content = words.content(text)
-    return " ".join(content) if len(content) <= _FEW_WORDS else words.asked(text)
+    return " ".join(content) if len(content) <= _FEW_WORDS else words.asked(text).rstrip(" .!?") + "?"
 
 
 def question(text: str, reading: Reading | None = None, person: str | None = None) -> Question:
