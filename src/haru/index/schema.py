@@ -39,23 +39,28 @@ CREATE TABLE memories (
 CREATE INDEX memories_seq ON memories (seq);
 CREATE INDEX memories_order ON memories (importance_neg, touched_neg, id);
 CREATE INDEX memories_length ON memories (status, length);
-CREATE VIRTUAL TABLE words USING fts5(
-    terms, sounds, tokenize = "unicode61 remove_diacritics 0 categories 'L* N* Co M*'"  -- vowels may be marks
-);
-CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, 'col');
 CREATE TABLE erased (seq INTEGER PRIMARY KEY, slot INTEGER NOT NULL);
 CREATE TABLE feedback (
     id TEXT PRIMARY KEY, memory_id TEXT NOT NULL, query_id TEXT NOT NULL, position INTEGER NOT NULL, at TEXT NOT NULL
 ) WITHOUT ROWID;
 """
 
-_VECTORS = """
+_REMADE = {
+    "words": """
+CREATE VIRTUAL TABLE words USING fts5(
+    terms, sounds, tokenize = "unicode61 remove_diacritics 0 categories 'L* N* Co M*'"  -- vowels may be marks
+)
+""",
+    "vocabulary": "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, 'col')",
+    "vectors": """
 CREATE TABLE vectors (
     slot INTEGER NOT NULL, embedder TEXT NOT NULL, vector BLOB NOT NULL,
     tokens BLOB NOT NULL,              -- vectors of the parts, one byte a number
     PRIMARY KEY (slot, embedder)
 )
-"""
+""",
+}
+"""Tables that hold nothing but what the memories tell, by name."""
 
 
 def connect(path: Path, busy_timeout_s: float) -> sqlite3.Connection:
@@ -129,7 +134,7 @@ def _make(db: sqlite3.Connection) -> None:
     with transaction(db):
         if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             return  # by another process, meanwhile
-        for statement in (*_TABLES.split(";\n"), _VECTORS):
+        for statement in (*_TABLES.split(";\n"), *_REMADE.values()):
             db.execute(statement)
         db.execute("INSERT INTO meta VALUES ('seq', '0')")
         db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -137,12 +142,14 @@ def _make(db: sqlite3.Connection) -> None:
 
 
 def _bring_up(db: sqlite3.Connection) -> None:
-    """From version 1, which knew no parts. Vectors are filled in anew, terms by the next process that writes."""
+    """From version 1, which knew no parts. What the memories tell is filled in anew by the next process that writes."""
     with transaction(db):
         if db.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION:
             return  # by another process, meanwhile
-        db.execute("DROP TABLE vectors")
-        db.execute(_VECTORS)
+        for name in reversed(_REMADE):
+            db.execute(f"DROP TABLE {name}")
+        for statement in _REMADE.values():
+            db.execute(statement)
         db.execute("ALTER TABLE memories ADD COLUMN marks TEXT NOT NULL DEFAULT ''")
         db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 

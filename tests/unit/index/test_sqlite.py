@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import traceback
 from collections.abc import Callable, Sequence
@@ -224,3 +225,27 @@ async def test_a_large_import_by_another_process_is_found(tmp_path: Path, memory
     assert (await one.search("box 17")).hits[0].memory.text == "The user keeps box 17 on the shelf."
     await one.aclose()
     await other.aclose()
+
+
+async def test_an_index_of_the_version_before_goes_on(tmp_path: Path, memory: Make) -> None:
+    """It is brought up to date in place: nobody has to know."""
+    path = tmp_path / "index.db"
+    first = SqliteIndex(path, StaticEmbedder())
+    await first.put([memory("The user's dog is called Biscuit.")])
+    await first.aclose()
+    db = sqlite3.connect(path)
+    db.executescript(
+        "DROP TABLE vectors; CREATE TABLE vectors (slot INTEGER NOT NULL, embedder TEXT NOT NULL, vector BLOB NOT NULL,"
+        " PRIMARY KEY (slot, embedder)) WITHOUT ROWID; ALTER TABLE memories DROP COLUMN marks;"
+        "DELETE FROM meta WHERE key = 'analysis'; UPDATE memories SET terms = 'old'; PRAGMA user_version = 1;"
+    )
+    db.close()
+    second = SqliteIndex(path, StaticEmbedder(), maintain=True)
+    await second.start()
+    for _ in range(100):
+        if (await second.stats())["vectors_lacking"] == 0:
+            break
+        await asyncio.sleep(0.05)
+    assert len((await second.search("what is my dog called")).hits) == 1
+    assert await second.check() == []
+    await second.aclose()

@@ -1,0 +1,46 @@
+"""Which real questions a memory keeps, and what they move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from haru.corpus import Corpus
+from haru.learning import MOST_QUERIES, learned
+from haru.memory import Memory
+from haru.scoring import document, question
+
+Make = Callable[..., Memory]
+
+
+@given(st.lists(st.text(max_size=40), max_size=12), st.lists(st.text(max_size=40), max_size=12))
+def test_the_newest_few_are_kept(known: list[str], asked: list[str]) -> None:
+    """Never more, none twice, whatever was said."""
+    kept = learned(learned((), known), asked)
+    assert len(kept) == len(set(kept)) <= MOST_QUERIES
+    if fresh := learned((), asked):
+        assert kept[-1] == fresh[-1]
+
+
+def test_a_wrong_judgment_is_pushed_out() -> None:
+    """Five later ones are enough."""
+    kept = learned(("where is the drill",), [f"who feeds the cat number {n}" for n in range(MOST_QUERIES)])
+    assert not any("drill" in query for query in kept)
+
+
+def test_a_rambling_question_is_not_learned() -> None:
+    """It is about more than one thing."""
+    assert learned((), ["cat dog bird fish horse cow hen goat sheep duck goose pig mouse"]) == ()
+
+
+def test_words_of_questions_it_answered_find_it_and_count_half(memory: Make) -> None:
+    """It comes up for them, behind a memory that says them."""
+    taught = memory("The user's wife is called Carmen.", expected_queries=("spouse",))
+    other = memory("The user's spouse visa is in the drawer.")
+    untaught = memory("The user's dog is called Biscuit.")
+    made: Corpus[str] = Corpus((each.id, document(each)) for each in (taught, other, untaught))
+    assert [each.key for each in made.rank(question("my spouse"), size=5, now_s=0.0)] == [other.id]
+    alone: Corpus[str] = Corpus((each.id, document(each)) for each in (taught, untaught))
+    assert [each.key for each in alone.rank(question("my spouse"), size=5, now_s=0.0)] == [taught.id]
