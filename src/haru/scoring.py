@@ -71,7 +71,7 @@ MINILM = Weights(
     near=1.0,
     nearest=0.0,
     function=0.1,
-    floor=0.308,
+    floor=0.310,
     floor_apart=0.23,
     company=0.6,
 )
