@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 
 from haru.errors import IndexBusy, IndexFailure
-from haru.ports import ACTIVE, Hits, MemoryIndex
+from haru.ports import ACTIVE, Embedder, Hits, MemoryIndex, Reading
 
 
 @dataclass(slots=True, eq=False)
@@ -22,6 +22,10 @@ class Search:
     speculative: bool
     """Begun on partial text."""
     task: asyncio.Task[Hits]
+    reading: asyncio.Task[list[Reading]] | None = None
+    """The words read by a local embedder meanwhile, where they are only part of an utterance."""
+    reader: Embedder | None = None
+    """What reads them."""
 
     @property
     def hits(self) -> Hits | None:
@@ -48,6 +52,27 @@ class Search:
     def blames_the_store(self) -> bool:
         """Whether the breaker should hear of it: being asked to wait is no fault."""
         return not (self.task.done() and not self.task.cancelled() and isinstance(self.task.exception(), IndexBusy))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What one turn asked of the index."""
+
+    began: float
+    """Loop time of the last word."""
+    query: str = ""
+    search: Search | None = None
+    refused: str = ""
+    """Why there is no search: ``breaker-open``, ``too-many-under-way`` or ``closed``."""
+    foreseen: Search | None = None
+    """A search on nearly all of the words that has answered: nothing more is waited for."""
+
+    @property
+    def problem(self) -> str:
+        """Why the search did not serve; empty where it did, or where there was nothing to ask."""
+        if self.foreseen:
+            return ""
+        return self.search.problem if self.search else self.refused
 
 
 async def ask(index: MemoryIndex, query: str, *, size: int, customer_id: str, limit_s: float) -> Hits:

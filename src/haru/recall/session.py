@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from haru import scoring, words
@@ -20,7 +19,7 @@ from haru.recall.cache import Cache, shelve
 from haru.recall.desk import Desk, Recollection
 from haru.recall.merge import Found
 from haru.recall.preload import Preload
-from haru.recall.search import Search, ask
+from haru.recall.search import Asked, Search, ask
 from haru.recall.tasks import Tasks, result
 from haru.receipt import Receipt, Source
 
@@ -32,27 +31,6 @@ RESERVE_S = 0.05
 """Left of the budget when the local ranking is got ready, in case the search does not answer at all."""
 MOST_UNDER_WAY = 8
 """Searches of one session that may be unanswered at a time; more would only pile up on a store that hangs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What one turn asked of the index."""
-
-    began: float
-    """Loop time of the last word."""
-    query: str = ""
-    search: Search | None = None
-    refused: str = ""
-    """Why there is no search: ``breaker-open``, ``too-many-under-way`` or ``closed``."""
-    foreseen: Search | None = None
-    """A search on nearly all of the words that has answered: nothing more is waited for."""
-
-    @property
-    def problem(self) -> str:
-        """Why the search did not serve; empty where it did, or where there was nothing to ask."""
-        if self.foreseen:
-            return ""
-        return self.search.problem if self.search else self.refused
 
 
 class RecallSession:
@@ -128,8 +106,10 @@ class RecallSession:
         hits = search.hits if search and asked.foreseen else await self._hits(search, deadline - RESERVE_S)
         reading: asyncio.Task[list[Reading]] | None = None
         reader = self._cache.shelf.embedder
+        if asked.foreseen:  # read before the last word; the last one is compared by itself
+            reading, reader = asked.foreseen.reading, asked.foreseen.reader
         if hits is None:
-            reading = self._tasks.begin(self._read([scoring.wording(asked.query)], "query"))
+            reading = reading or self._tasks.begin(self._read([scoring.wording(asked.query)], "query"))
             if not asked.foreseen:
                 hits = await self._hits(search, deadline)
             if hits is None:
@@ -206,6 +186,9 @@ class RecallSession:
         )
         task = self._tasks.begin(answer, then=lambda _: self._answered(search))
         search = Search(query, content, self._turn, speculative, task)
+        if speculative:
+            search.reader = self._cache.shelf.embedder
+            search.reading = self._tasks.begin(self._read([scoring.wording(query)], "query"))
         self._searches.append(search)
         return search
 
