@@ -52,10 +52,11 @@ def _token(text: str) -> re.Pattern[str]:
 
 def content(text: str) -> list[str]:
     """Content words in the order said, folded but readable: what is sent to a search that does not know speech."""
-    return _heard(text)[1]
+    return list(_heard(text)[1])
 
 
-def _heard(text: str) -> tuple[list[str], list[str], Language]:
+@lru_cache(maxsize=256)  # one question is looked at from five sides
+def _heard(text: str) -> tuple[tuple[str, ...], tuple[str, ...], Language]:
     """All words, the content words among them, and the language they are in."""
     folded = _NOT.sub(" not", fold(text[:_MAX_CHARS]))
     found = _token(folded).findall(folded)
@@ -64,7 +65,7 @@ def _heard(text: str) -> tuple[list[str], list[str], Language]:
     # Who looks at what is left sees no other words around it, and must not find more to drop.
     while (again := _kept(left, detect(left) or UNKNOWN)) != left:
         left = again
-    return found, left, known
+    return tuple(found), tuple(left), known
 
 
 def _kept(spoken: list[str], known: Language) -> list[str]:
