@@ -36,7 +36,7 @@ _PEERS = """
 Each engine in a process of its own, given the sentence alone; the vectors are MiniLM's for all but `haru-light` and
 `fts5`. Times are those of a whole search, with the encoding of the question; an addition's wall time is mostly the
 disk's. The ratios are of the searches' median CPU time. No peer has a language model or the network: mem0 runs without
-its keyword half, which wants a model from there. From 5,000 memories on txtai's vector search is approximate. `fts5`
+its keyword half, which wants a model from there. Above 5,000 memories txtai's vector search is approximate. `fts5`
 and `vectors` are floors that store and rank, and do nothing else. What is found: recall of LoCoMo's gold evidence,
 store = one conversation; `returned` is the number of memories that a search brings, and Haru rather brings none than
 noise.
