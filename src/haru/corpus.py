@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from haru import postings, ranking
 from haru.coverage import closest
+from haru.measures import Matched, Measures, measured
 from haru.ports import Embedder, Reading
 from haru.postings import Floats, Postings, Slots
-from haru.ranking import Measures
 from haru.scoring import ABOUT, LEARNED, Document, Question, Weights, weights_for
 
 Key = TypeVar("Key", bound=Hashable)
@@ -43,26 +43,6 @@ class Ranked(Generic[Key]):
 
     key: Key
     score: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Matched:
-    """What a term of the question matches."""
-
-    idf: float
-    holders: Postings
-    value: float
-    """1 for the word itself, less for a sound-alike."""
-    about: Postings
-    """Who is about the person of that name."""
-
-    learned: Postings
-    """Who has answered questions with this word."""
-
-    @property
-    def pairs(self) -> list[tuple[float, Postings]]:
-        """What there is to search, each with its idf."""
-        return [(self.idf, postings) for postings in (self.holders, self.learned) if len(postings.slots)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +132,12 @@ class Corpus(Generic[Key]):
         terms = [self._matching(term, sound) for term, sound in question.terms]
         allowed = self._allowed(question.person)
         found = postings.best([pair for term in terms for pair in term.pairs], allowed, CANDIDATES)
-        cosine = self._cosine(question.reading)
+        cosine, meaning = self._cosine(question.reading), None
         if cosine is not None:
-            found = np.union1d(found, _nearest(np.where(allowed[: self._size], cosine, np.float32(-1)))).astype(
-                np.int32
-            )
-        measures = self._measured(question, terms, found, None if cosine is None else cosine[found])
+            near = _nearest(np.where(allowed[: self._size], cosine, np.float32(-1)))
+            found = np.union1d(found, near).astype(np.int32)
+            meaning = cosine[found]
+        measures = measured(terms, question.parts, found, meaning, self.weights.unheard)
         if len(found) > COMPARED:
             first = measures.lexical + measures.meaning + self.weights.named * measures.named
             best = np.sort(np.argpartition(first, -COMPARED)[-COMPARED:])
@@ -170,31 +150,6 @@ class Corpus(Generic[Key]):
         placed = np.multiply(standing, score + named, dtype=np.float32)
         back = ranking.chosen(placed, score, measures.hits.max(axis=1), self.weights, size)
         return [Ranked(self._keys[int(found[n])], float(placed[n])) for n in back]
-
-    def _measured(
-        self, question: Question, terms: Sequence[_Matched], found: Slots, meaning: Floats | None
-    ) -> Measures:
-        """What postings and vectors tell of the candidates."""
-        lexical = np.zeros(len(found), np.float32)
-        hits = np.zeros((len(found), len(terms)), np.float32)
-        named = np.zeros(len(found), np.float32)
-        for number, term in enumerate(terms):
-            hit, impact = term.holders.look_up(found)
-            lexical += np.float32(term.idf) * impact
-            hits[:, number] = hit * np.float32(term.value)
-            if len(term.learned.slots):
-                hits[:, number] = np.maximum(hits[:, number], term.learned.look_up(found)[1])
-            if len(term.about.slots):
-                named = np.maximum(named, term.about.look_up(found)[0])
-        reach = sum(term.idf if len(term.holders.slots) else term.idf * self.weights.unheard for term in terms)
-        return Measures(
-            lexical=lexical / np.float32(max(reach, 1e-6)),
-            hits=hits,
-            meaning=np.zeros(len(found), np.float32) if meaning is None else np.maximum(meaning, 0.0),
-            named=named.astype(np.float32),
-            close=np.zeros((len(found), len(question.parts)), np.float32),
-            parts=question.parts,
-        )
 
     def _compared(self, measures: Measures, question: Question, found: Slots, look_up: LookUp[Key] | None) -> Measures:
         """The same, compared part by part."""
@@ -211,18 +166,18 @@ class Corpus(Generic[Key]):
         rows = np.frombuffer(b"".join(readings.get(key, _UNREAD)[0] or nothing for key in keys), np.float32)
         return replace(compared, meaning=np.maximum(rows.reshape(len(keys), -1) @ question.reading.vector, 0.0))
 
-    def _matching(self, term: str, sound: str) -> _Matched:
+    def _matching(self, term: str, sound: str) -> Matched:
         """Who holds a term; who holds a sound-alike of it, where nobody ever wrote the word itself."""
-        exact, value = self._postings(term), 1.0
-        if not len(exact.slots) and sound:
+        about, learned = self._postings(ABOUT + term), self._postings(LEARNED + term)
+        if len(learned.slots):
+            learned = Postings(learned.slots, np.full(len(learned.slots), self.weights.learned, np.float32))
+        holders, value = self._postings(term), 1.0
+        if not len(holders.slots) and sound:
             alike = self._postings(_SOUND + sound)
             if len(alike.slots):
                 term, value = _SOUND + sound, self.weights.sound
-                exact = Postings(alike.slots, alike.impact * np.float32(value))
-        learned = self._postings(LEARNED + term)
-        if len(learned.slots):
-            learned = Postings(learned.slots, np.full(len(learned.slots), self.weights.learned, np.float32))
-        return _Matched(self._idf(term, self._living(exact)), exact, value, self._postings(ABOUT + term), learned)
+                holders = Postings(alike.slots, alike.impact * np.float32(value))
+        return Matched(self._idf(term, self._living(holders)), holders, value, about, learned)
 
     def _cosine(self, reading: Reading | None) -> Floats | None:
         return self._vectors[: self._size] @ reading.vector if reading and self.dim and self.scanned else None

@@ -3,41 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from haru.coverage import covered
+from haru.measures import Measures
 from haru.postings import Floats
 from haru.scoring import Weights
 
 _USUAL = 20
 """How many best a store has for any question; see `chosen`."""
 _MONTH_S = 30 * 86_400.0
-
-
-@dataclass(frozen=True, slots=True)
-class Measures:
-    """How candidates compare with a question; a row a candidate."""
-
-    lexical: Floats
-    """BM25 as a share of what the question could reach, shape (n,)."""
-    hits: Floats
-    """Which terms it holds, shape (n, terms): 1 the word itself, less a sound-alike, 0 neither."""
-    meaning: Floats
-    """Cosine of the sentences, shape (n,)."""
-    named: Floats
-    """1 where it is about a person named, shape (n,)."""
-    close: Floats
-    """Cosine of each part of the question with the nearest part of it, shape (n, parts)."""
-    parts: tuple[int, ...]
-    """For each part the number of its term; -1 where it is no content word."""
-
-    def among(self, rows: NDArray[np.int64]) -> Measures:
-        """Those of some candidates."""
-        arrays = ("lexical", "hits", "meaning", "named", "close")
-        return replace(self, **{name: getattr(self, name)[rows] for name in arrays})
 
 
 def scores(measures: Measures, weights: Weights) -> Floats:
@@ -71,13 +48,13 @@ def chosen(placed: Floats, score: Floats, shared: Floats, weights: Weights, size
     Args:
         placed: what they are ordered by, shape (n,).
         score: how well they answer, shape (n,).
-        shared: the most that they hold of any one word of the question, from 0 to 1, shape (n,).
+        shared: the most that they answer with to any one word of the question; 0 where they share none, shape (n,).
         weights: floors and company.
         size: most that come back.
     """
     order = np.argsort(-placed, kind="stable")[:size]
     usual = np.partition(score, -_USUAL)[-_USUAL] if len(score) >= _USUAL else np.float32(0)
-    floors = np.where(shared[order] >= weights.learned, weights.floor, weights.floor_apart)
+    floors = np.where(shared[order] > 0, weights.floor, weights.floor_apart)
     if not (score[order] - usual / 2 >= floors).any():
         return order[:0]
     return order[placed[order] >= weights.company * placed[order[0]]]

@@ -1,9 +1,9 @@
 """Scoring: what the one scorer goes by. The index and the session's fallback both rank with it, in `haru.corpus`.
 
-A score is a weighted sum of absolute measures: BM25 as a share of what the question could reach, the cosine of the
-whole sentences, how much of the question the memory covers part by part (`haru.coverage`), and whether it is about the
-person named. None of them depends on what else was found, so the same sum tells how much is enough: below the floor
-nothing is said. Importance, use and recency then order what passed, within bounds; they never create a hit.
+A score is a weighted sum of BM25 as a share of what the question could reach, the cosine of the whole sentences, and
+how much of the question the memory covers part by part (`haru.coverage`). None of them is a share of the best hit's,
+so the same sum tells how much is enough: below the floor nothing is said. Whether it is about the person named,
+importance, use and recency then order what passed, within bounds; they never create a hit.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from haru.memory import Memory
 from haru.ports import Reading
 from haru.postings import Floats
 
-_FEW_WORDS = 2
 ABOUT = "@"
+"""Before the terms of the names of whom a memory is about."""
 LEARNED = "+"
+"""Before the terms of questions that it has answered."""
+_FEW_WORDS = 2
 ANALYSIS = 3
 """Version of how a memory becomes terms. An index made by another one is analysed anew."""
 
@@ -156,5 +158,10 @@ def question(text: str, reading: Reading | None = None, person: str | None = Non
     if reading is None:
         return Question(terms, person=person)
     numbers = {term: number for number, (term, _) in enumerate(terms)}
-    parts = tuple(numbers.get(words.term(word), -1) for word in map(words.fold, reading.words))
-    return Question(terms, reading, parts, person)
+    spoken = words.language(text)
+
+    def number(word: str) -> int:
+        """Of the term that a word stands in: in the form of its language, or in the English one."""
+        return numbers.get(words.term(word, spoken), numbers.get(words.term(word), -1))
+
+    return Question(terms, reading, tuple(number(words.fold(word)) for word in reading.words), person)

@@ -55,10 +55,14 @@ def content(text: str) -> list[str]:
     return list(_heard(text)[1])
 
 
-@lru_cache(maxsize=256)  # one question is looked at from five sides
 def _heard(text: str) -> tuple[tuple[str, ...], tuple[str, ...], Language]:
     """All words, the content words among them, and the language they are in."""
-    folded = _NOT.sub(" not", fold(text[:_MAX_CHARS]))
+    return _analysed(text[:_MAX_CHARS])
+
+
+@lru_cache(maxsize=256)  # one question is looked at from five sides
+def _analysed(text: str) -> tuple[tuple[str, ...], tuple[str, ...], Language]:
+    folded = _NOT.sub(" not", fold(text))
     found = _token(folded).findall(folded)
     known = detect(found) or UNKNOWN
     left = _kept(found, known)

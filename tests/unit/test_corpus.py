@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from haru import postings
 from haru.corpus import Background, Corpus
+from haru.embed.static import StaticEmbedder
 from haru.memory import Memory
 from haru.ports import Reading
 from haru.postings import Postings
@@ -175,3 +176,11 @@ def test_a_memory_that_changes_often_is_found_as_well_as_before(memory: Make) ->
         made.put("dog", document(memory("The user's dog is called Biscuit.", use_count=count)))
     found = made.rank(question("the unheard dog Biscuit"), size=5, now_s=NOW_S)
     assert [each.key for each in found] == ["dog"]
+
+
+def test_a_word_and_its_vector_are_one_part_in_every_language() -> None:
+    """A part that was not recognised as a content word would count as a function word besides."""
+    table = StaticEmbedder()
+    for text in ("where are the bicycles of my brother", "wo sind die Fahrräder von meinem Bruder"):
+        asked_for = question(text, table.read([text], "query")[0])
+        assert set(asked_for.parts) == set(range(len(asked_for.terms)))

@@ -44,3 +44,11 @@ def test_words_of_questions_it_answered_find_it_and_count_half(memory: Make) -> 
     assert [each.key for each in made.rank(question("my spouse"), size=5, now_s=0.0)] == [other.id]
     alone: Corpus[str] = Corpus((each.id, document(each)) for each in (taught, untaught))
     assert [each.key for each in alone.rank(question("my spouse"), size=5, now_s=0.0)] == [taught.id]
+
+
+def test_a_learned_word_is_found_beside_its_sound_alike(memory: Make) -> None:
+    """That somebody's name sounds like it takes nothing from what was learned."""
+    taught = memory("The user's niece is called Ann.", expected_queries=("kaitlyn",))
+    named = memory("The user's neighbor Caitlin fixes bikes.")
+    made: Corpus[str] = Corpus((each.id, document(each)) for each in (taught, named))
+    assert {each.key for each in made.rank(question("Kaitlyn"), size=5, now_s=0.0)} == {taught.id, named.id}
