@@ -9,12 +9,13 @@ from haru.memory import Record, SearchRef
 Outcome = Literal["search", "speculative", "late+cache", "cache", "none"]
 """Where the memories of a turn came from.
 
-``search``: the index answered this turn's query in time. ``speculative``: a search on partial text did.
-``late+cache``: the index was late or failed, and hits of an earlier late search helped. ``cache``: the
-preloaded memories alone. ``none``: nothing was recalled.
+``search``: the index answered this turn's words in time. ``speculative``: searches on partial text did, on the same
+words or on most of them; then the memories at hand were ranked by all of them. ``late+cache``: the memories at hand,
+some of them from searches of earlier turns. ``cache``: the preloaded memories alone. ``none``: nothing was recalled.
 """
 
 Source = Literal["search", "speculative", "late", "cache"]
+"""What surfaced a memory: this turn's own search, one on its partial text, one of an earlier turn, or none."""
 BreakerState = Literal["closed", "open", "half-open"]
 PreloadState = Literal["none", "loading", "ready", "failed"]
 
@@ -38,7 +39,7 @@ class Receipt(Record):
     elapsed_ms: float
     """From the call to its return."""
     waited_ms: float
-    """How long the reply really stood still for the index or the preload."""
+    """How long the reply really stood still for the index or the preload; 0 where what was at hand would do."""
     outcome: Outcome
     query: str = ""
     """The words as sent: as said, without filler; empty where they were only small talk."""
@@ -52,6 +53,6 @@ class Receipt(Record):
     cached: int = 0
     """Memories in the session's cache."""
     problem: str = ""
-    """Why the search did not serve: ``late``, or an error's code; empty where all went well."""
+    """Why the search did not serve: ``late``, or an error's code; empty where it did or was not waited for."""
     preload_problem: str = ""
     """Why the preload failed, as an error's code."""

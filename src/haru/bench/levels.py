@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -19,8 +20,12 @@ class Once:
 
     def __init__(self, inner: Embedder) -> None:
         self.id, self.dim = inner.id, inner.dim
-        self._inner = inner
-        self._known: dict[tuple[str, str], Reading] = {}
+
+        @cache
+        def once(text: str, kind: Literal["query", "passage"]) -> Reading:
+            return inner.read([text], kind)[0]
+
+        self._once = once
 
     def embed(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> Vectors:
         """See `haru.ports.Embedder.embed`."""
@@ -28,10 +33,7 @@ class Once:
 
     def read(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> list[Reading]:
         """See `haru.ports.Embedder.read`."""
-        for text in texts:
-            if (kind, text) not in self._known:
-                (self._known[kind, text],) = self._inner.read([text], kind)
-        return [self._known[kind, text] for text in texts]
+        return [self._once(text, kind) for text in texts]
 
 
 def embedders(wanted: Sequence[str] = ()) -> dict[str, Embedder]:

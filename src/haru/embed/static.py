@@ -20,6 +20,7 @@ from haru.embed import wordpiece
 from haru.embed.unit import unit
 from haru.errors import IndexRefused
 from haru.ports import Reading
+from haru.yielding import yielding
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,7 +58,7 @@ class StaticEmbedder:
 
     def read(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> list[Reading]:  # noqa: ARG002 - both are alike to a table
         """Vectors of the texts and of their content words, each word once."""
-        return [self._read(words.content(text)) for text in texts]
+        return [self._read(words.content(text)) for text in yielding(texts)]
 
     def _read(self, spoken: list[str]) -> Reading:
         counts = Counter(spoken)

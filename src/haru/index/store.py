@@ -19,6 +19,7 @@ from haru.scoring import Document
 
 logger = logging.getLogger(__name__)
 
+_ANALYSED_AT_ONCE = 500
 _CHECKPOINT_TRIES = 5
 _CHECKPOINT_PAUSE_S = 0.1
 
@@ -58,13 +59,18 @@ class Store:
         known = "SELECT value FROM meta WHERE key = 'analysis'"
         if self._db.execute(known).fetchone() == (str(scoring.ANALYSIS),):
             return
-        with transaction(self._db):
-            if self._db.execute(known).fetchone() == (str(scoring.ANALYSIS),):
-                return  # by another process, meanwhile
-            for (body,) in self._db.execute("SELECT body FROM memories").fetchall():
-                memory = Memory.model_validate_json(body)
-                self._put(memory, scoring.document(memory), None, same_text=True)
-            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('analysis', ?)", [str(scoring.ANALYSIS)])
+        after = 0
+        some = f"SELECT slot, seq, body FROM memories WHERE slot > ? ORDER BY slot LIMIT {_ANALYSED_AT_ONCE}"
+        while rows := self._db.execute(some, [after]).fetchall():
+            memories = [Memory.model_validate_json(body) for _, _, body in rows]
+            documents = [scoring.document(memory) for memory in memories]
+            with transaction(self._db):
+                for (slot, seq, _), memory, document in zip(rows, memories, documents, strict=True):
+                    same = "SELECT 1 FROM memories WHERE slot = ? AND seq = ?"
+                    if self._db.execute(same, [slot, seq]).fetchone():  # else it was changed meanwhile, and analysed
+                        self._put(memory, document, None, same_text=True)
+            after = rows[-1][0]
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('analysis', ?)", [str(scoring.ANALYSIS)])
 
     def _put(self, memory: Memory, document: Document, reading: Reading | None, *, same_text: bool = False) -> None:
         terms, sounds = " ".join(document.terms), " ".join(document.sounds)

@@ -11,7 +11,7 @@ from haru.corpus import Corpus, corpus_for
 from haru.memory import Memory
 from haru.ports import Embedder, Hits, Reading
 from haru.recall.merge import Found
-from haru.receipt import Source
+from haru.yielding import yielding
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ def shelve(memories: Sequence[Memory], embedder: Embedder | None) -> Shelf:
         readings = embedder.read([scoring.passage(memory) for memory in by_id.values()], "passage")
     documents = [
         (memory.id, scoring.document(memory, readings[row] if readings else None))
-        for row, memory in enumerate(by_id.values())
+        for row, memory in enumerate(yielding(by_id.values()))
     ]
     return Shelf(by_id, corpus_for(embedder, documents), embedder)
 
@@ -86,7 +86,7 @@ class Cache:
         for key in self.forgotten:
             shelf.drop(key)
 
-    def bring(self, hits: Hits, source: Source, readings: Mapping[str, Reading], embedder: Embedder | None) -> None:
+    def bring(self, hits: Hits, readings: Mapping[str, Reading], embedder: Embedder | None) -> None:
         """Take in what a search found, read by an embedder: it serves this session's later turns."""
         if embedder is not self.shelf.embedder:  # the shelf changed meanwhile: words alone still find a lot
             embedder, readings = self.shelf.embedder, {}
@@ -94,7 +94,7 @@ class Cache:
             memory = hit.memory
             if memory.id in self.forgotten:
                 continue
-            found = Found(memory, source, hit.score, hit.position, hits.ref)
+            found = Found(memory, "late", hit.score, hit.position, hits.ref)
             document = scoring.document(memory, readings.get(memory.id))
             self._brought[memory.id] = Brought(found, document, embedder)
             self.shelf.put(memory, document)
@@ -111,7 +111,7 @@ class Cache:
         self.forget([*self.shelf.memories])
 
     def rank(self, question: scoring.Question, size: int) -> list[Found]:
-        """The best of what is at hand; a fraction of a millisecond for a thousand memories."""
+        """The best of what is at hand; one to three milliseconds for a thousand memories."""
         ranked = self.shelf.corpus.rank(question, size=size, now_s=time.time())
         return [self._found(each.key, each.score, position) for position, each in enumerate(ranked)]
 

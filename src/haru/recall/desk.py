@@ -25,9 +25,9 @@ class RecallSettings:
     """Most memories kept at hand by a session."""
     background_s: float = 10.0
     """Total time limit of a search or preload that nobody waits for any more."""
-    debounce_s: float = 0.3
-    """Least time between two searches on partial text."""
-    speculations: int = 4
+    debounce_s: float = 0.75
+    """Least time between the first two searches on partial text; see `haru.recall.speculation.WIDER`."""
+    speculations: int = 3
     """Most searches on partial text in a turn."""
     refresh_s: float = 60.0
     """Age at which the memories at hand are fetched anew after a turn."""

@@ -1,38 +1,63 @@
-"""Heard: which partial text is worth a search, and whether a search on part of the words is enough. Pure.
+"""Heard: what a recogniser has said so far, and how much of it will stay. Pure.
 
-A recogniser's newest word is often another one a moment later, so a search runs on the words before it, or on all of
-them once the text stays the same. Searches grow apart as an utterance grows: after two content words, three, four,
-six, nine.
+The newest word of a partial text is often still changing. What two partials in a row agree on hardly ever does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from itertools import takewhile
 
-ENOUGH_WORDS = 3
-"""Content words of a question of which some tell enough."""
-PAUSE_S = 0.5
-"""Without a new text for so long, the person pauses: longer than a recogniser takes from one to the next."""
-_FIRST_WORDS = 2
+from haru import words
+from haru.memory import Memory
+
+SEVERAL = 3
+"""So many terms tell what is meant, whatever the last word was."""
 
 
-def settled(partial_text: str, before: str) -> str:
-    """The words of a partial text that will probably stay: all but the newest, or all where nothing changed.
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Words that may be searched."""
+
+    terms: frozenset[str]
+    """What they are about, whatever their order, inflection and filler; empty for small talk."""
+    query: str
+    """The words as they are sent to the index: as said, without filler."""
+
+
+def said(text: str) -> Said:
+    """What a text is about, and how it is asked."""
+    return Said(frozenset(term for term, _ in words.query_terms(text)), words.asked(text))
+
+
+def stable(before: str, now: str) -> str:
+    """The words at the start of a partial text that the one before it had too; all of them where nothing changed.
+
+    Case and punctuation don't count: recognisers mend them afterwards.
+    """
+    spoken = now.split()
+    agreed = takewhile(lambda pair: _alike(*pair), zip(before.split(), spoken, strict=False))
+    return " ".join(spoken[: sum(1 for _ in agreed)])
+
+
+def will_do(searched: frozenset[str], said: frozenset[str], best: Memory) -> bool:
+    """Whether hits for some of the words said, ranked by all, will do for them.
+
+    They do where the rest is one word after several, or where the best memory holds it. A rest that is held by nothing
+    at hand may be what the question is about: after two words alone it was in one turn of a hundred.
 
     Args:
-        partial_text: the words so far.
-        before: the partial text before it.
+        searched: terms that the hits were found with.
+        said: all terms.
+        best: the first of the ranking.
     """
-    return partial_text if partial_text == before else partial_text.rpartition(" ")[0]
+    rest = said - searched
+    return (len(rest) <= 1 and len(searched) >= SEVERAL) or rest <= set(words.terms(f"{best.subject} {best.text}"))
 
 
-def worth_searching(heard: AbstractSet[str], searched: AbstractSet[str]) -> bool:
-    """Whether content words have gained enough since those last searched."""
-    return len(heard - searched) >= (len(searched) // 2 or _FIRST_WORDS)
+def _alike(one: str, other: str) -> bool:
+    return one == other or _plain(one) == _plain(other)
 
 
-def foreseen(heard: AbstractSet[str], searched: AbstractSet[str]) -> bool:
-    """Whether a search told enough: it ran on two thirds of the content words, and on no more than one other."""
-    return (
-        len(heard) >= ENOUGH_WORDS and len(heard - searched) <= max(1, len(heard) // 3) and len(searched - heard) <= 1
-    )
+def _plain(word: str) -> str:
+    return "".join(sign for sign in words.fold(word) if sign.isalnum())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from haru.memory import Memory, SearchRef
 from haru.ports import Hits
@@ -39,6 +39,15 @@ def merge(first: Iterable[Found], then: Iterable[Found], size: int) -> list[Foun
     for found in (*first, *then):
         merged.setdefault(found.memory.id, found)
     return list(merged.values())[:size]
+
+
+def credited(ranked: Iterable[Found], answers: Iterable[Hits]) -> list[Found]:
+    """Memories of the local ranking, each with the search on partial text that surfaced it in this turn, if one did."""
+    surfaced = {each.memory.id: each for hits in answers for each in from_hits(hits, "speculative")}
+    return [
+        replace(surfaced[each.memory.id], memory=each.memory, score=each.score) if each.memory.id in surfaced else each
+        for each in ranked
+    ]
 
 
 def outcome(found: Sequence[Found]) -> Outcome:

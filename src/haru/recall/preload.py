@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 
 from haru.errors import IndexFailure
 from haru.memory import Memory, Status
 from haru.ports import Embedder, MemoryIndex
-from haru.recall.cache import Cache, Shelf, shelve
+from haru.recall.cache import Cache, shelve
 from haru.recall.desk import Desk
 from haru.recall.tasks import Tasks
 from haru.receipt import PreloadState
@@ -69,21 +69,26 @@ class Preload:
         if self.problem and not memories:
             return
         gone = brought - {memory.id for memory in memories} if not self.problem else ()
-        finer = self._desk.finer
-        if finer is None or self._cache.shelf.embedder is not finer:  # at once, for the first answer
-            self._cache.fill(await self._shelved(memories, self._desk.embedder), gone=gone)
+        finer, light = self._desk.finer, (self._desk.embedder, None)
+        taken_over = finer is not None and self._cache.shelf.embedder is finer
+        if not taken_over:  # at once, for the first answer
+            await self._fill(memories, gone, light)
             self._filled = True
         if finer:
-            self._cache.fill(await self._shelved(memories, finer), gone=gone)
+            await self._fill(memories, gone, (finer, *light) if taken_over else (finer,))
         self._at = asyncio.get_running_loop().time()
 
-    async def _shelved(self, memories: list[Memory], embedder: Embedder | None) -> Shelf:
-        loop, threads = asyncio.get_running_loop(), self._desk.threads
-        try:
-            return await loop.run_in_executor(threads, partial(shelve, memories, embedder))
-        except IndexFailure as error:  # no vectors: words alone still find a lot
-            self.problem = error.code
-            return await loop.run_in_executor(threads, partial(shelve, memories, None))
+    async def _fill(self, memories: list[Memory], gone: Collection[str], readers: Sequence[Embedder | None]) -> None:
+        """Read by the first of some embedders that can; words alone still find a lot. Where none can, all stays."""
+        loop = asyncio.get_running_loop()
+        for embedder in readers:
+            try:
+                shelf = await loop.run_in_executor(self._desk.threads, partial(shelve, memories, embedder))
+            except IndexFailure as error:
+                self.problem = error.code
+            else:
+                self._cache.fill(shelf, gone=gone)
+                return
 
 
 async def fetch(

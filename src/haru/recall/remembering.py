@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
 from haru.ports import Embedder, Reading, Vectors
 
-MOST = 4096
-"""Memories kept: some 30 kB each at 384 numbers a part."""
+MOST = 2000
+"""Memories kept: some 20 kB each at 384 numbers a part."""
 
 
 class Remembering:
@@ -20,8 +19,12 @@ class Remembering:
 
     def __init__(self, inner: Embedder) -> None:
         self._inner = inner
-        self._lock = threading.Lock()
-        self._known: OrderedDict[str, Reading] = OrderedDict()
+
+        @lru_cache(MOST)
+        def passage(text: str) -> Reading:
+            return inner.read([text], "passage")[0]
+
+        self._passage = passage
 
     @property
     def id(self) -> str:
@@ -46,17 +49,4 @@ class Remembering:
 
     def forget(self) -> None:
         """Keep nothing of what was read."""
-        with self._lock:
-            self._known.clear()
-
-    def _passage(self, text: str) -> Reading:
-        with self._lock:
-            if known := self._known.get(text):
-                self._known.move_to_end(text)
-                return known
-        (reading,) = self._inner.read([text], "passage")
-        with self._lock:
-            self._known[text] = reading
-            if len(self._known) > MOST:
-                self._known.popitem(last=False)
-        return reading
+        self._passage.cache_clear()

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from haru.errors import IndexBusy, IndexFailure
 from haru.ports import ACTIVE, Embedder, Hits, MemoryIndex, Reading
+from haru.recall.heard import Said
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """How the words of a search read, for the ranking of what it brought."""
+
+    readings: Sequence[Reading]
+    reader: Embedder | None
+    """What read them."""
 
 
 @dataclass(slots=True, eq=False)
 class Search:
     """One search under way or done."""
 
-    query: str
-    """The words as sent: as said, without filler."""
-    words: frozenset[str]
-    """The content words among them."""
+    said: Said
+    """The words that it ran on, and how they were sent."""
     turn: int
     """Number of the turn it was begun for, within the session."""
     speculative: bool
     """Begun on partial text."""
     task: asyncio.Task[Hits]
-    reading: asyncio.Task[list[Reading]] | None = None
-    """The words read by a local embedder meanwhile, where they are only part of an utterance."""
-    reader: Embedder | None = None
-    """What reads them."""
+    bringing: asyncio.Task[Brought] | None = None
+    """Its hits on their way to the memories at hand."""
 
     @property
     def hits(self) -> Hits | None:
@@ -33,6 +40,20 @@ class Search:
         if not self.task.done() or self.task.cancelled() or self.task.exception():
             return None
         return self.task.result()
+
+    @property
+    def brought(self) -> Brought | None:
+        """How its words read, once its hits are among the memories at hand."""
+        task = self.bringing
+        if task is None or not task.done() or task.cancelled() or task.exception():
+            return None
+        return task.result()
+
+    @property
+    def under_way(self) -> asyncio.Task[Hits] | asyncio.Task[Brought] | None:
+        """What it is doing now, until its hits are at hand."""
+        task = self.bringing or self.task
+        return None if task.done() else task
 
     @property
     def problem(self) -> str:
@@ -60,18 +81,14 @@ class Asked:
 
     began: float
     """Loop time of the last word."""
-    query: str = ""
+    said: Said
     search: Search | None = None
     refused: str = ""
     """Why there is no search: ``breaker-open``, ``too-many-under-way`` or ``closed``."""
-    foreseen: Search | None = None
-    """A search on nearly all of the words that has answered: nothing more is waited for."""
 
     @property
     def problem(self) -> str:
         """Why the search did not serve; empty where it did, or where there was nothing to ask."""
-        if self.foreseen:
-            return ""
         return self.search.problem if self.search else self.refused
 
 

@@ -11,17 +11,19 @@ import logging
 from collections.abc import Callable
 from typing import Literal, TypeVar
 
-from haru import scoring, words
+from haru import scoring
 from haru.memory import HOUSEHOLD
 from haru.ports import Hits, Reading
 from haru.recall import heard, merge
 from haru.recall.cache import Cache, shelve
 from haru.recall.desk import Desk, Recollection
+from haru.recall.heard import Said
 from haru.recall.merge import Found
 from haru.recall.preload import Preload
-from haru.recall.search import Asked, Search, ask
+from haru.recall.search import Asked, Brought, Search, ask
+from haru.recall.speculation import Speculation
 from haru.recall.tasks import Tasks, result
-from haru.receipt import Receipt, Source
+from haru.receipt import Receipt
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +31,8 @@ T = TypeVar("T")
 
 RESERVE_S = 0.05
 """Left of the budget when the local ranking is got ready, in case the search does not answer at all."""
+REACH = 4
+"""A search on partial text brings so many times the memories of a turn: they are ranked anew by the final words."""
 MOST_UNDER_WAY = 8
 """Searches of one session that may be unanswered at a time; more would only pile up on a store that hangs."""
 
@@ -41,10 +45,8 @@ class RecallSession:
         self._customer_id = customer_id
         self._cache = Cache(shelve((), desk.embedder))
         self._turn = 0
-        self._partial = ""
         self._searches: list[Search] = []
-        self._speculation: asyncio.TimerHandle | None = None
-        self._speculated_at = float("-inf")
+        self._speculation = Speculation(desk.settings, lambda said: self._begin(said, speculative=True) is not None)
         self._tasks = Tasks()
         self._preload = Preload(desk, self._cache, self._tasks)
         self._closed = False
@@ -57,22 +59,8 @@ class RecallSession:
     def hear(self, partial_text: str) -> None:
         """Words so far, while the person still speaks: search ahead, not too often. Never raises, never waits."""
         self.start()
-        settled, self._partial = heard.settled(partial_text, self._partial), partial_text
-        query, content = words.asked(settled), frozenset(words.content(settled))
-        if self._speculation:
-            self._speculation.cancel()
-            self._speculation = None
-        if not content or self._closed or self._has(content):
-            return
-        last = next((each.words for each in reversed(self._searches) if each.turn == self._turn), frozenset[str]())
-        loop = asyncio.get_running_loop()
-        due = self._speculated_at + self._desk.settings.debounce_s
-        if settled != partial_text and not heard.worth_searching(content, last):
-            due = loop.time() + heard.PAUSE_S
-        if loop.time() >= due:
-            self._speculate(query, content)
-        else:
-            self._speculation = loop.call_at(due, self._speculate, query, content)
+        if not self._closed:
+            self._speculation.hear(partial_text)
 
     async def recall(self, text: str) -> Recollection:
         """The memories for a turn, within the budget whatever the index does.
@@ -84,15 +72,17 @@ class RecallSession:
         began = loop.time()
         deadline = began + self._desk.settings.budget_s
         self.start()
-        if self._speculation:
-            self._speculation.cancel()
-            self._speculation = None
-        query, content = words.asked(text), frozenset(words.content(text))
-        if not content:
-            return self._recollection(Asked(began), [], waited_s=0.0)
-        foreseen = self._foreseen(content)
-        search = self._answering(content) or (None if foreseen else self._begin(query, content, speculative=False))
-        asked = Asked(began, query, search, "" if search else self._refusal, foreseen)
+        self._speculation.end()
+        said = heard.said(text)
+        if not said.terms:
+            return self._recollection(Asked(began, said), [], waited_s=0.0)
+        search = self._under_way(said)
+        found = self._served(said, search)
+        if found is not None:
+            self._desk.breaker.succeeded()
+            return self._recollection(Asked(began, said, search), found, waited_s=0.0)
+        search = search or self._begin(said, speculative=False)
+        asked = Asked(began, said, search, "" if search else self._refusal)
         try:
             return await self._answer(asked, deadline)
         except asyncio.CancelledError:
@@ -100,32 +90,22 @@ class RecallSession:
             raise
 
     async def _answer(self, asked: Asked, deadline: float) -> Recollection:
-        search = asked.search
         loop = asyncio.get_running_loop()
         waiting_since = loop.time()
-        hits = search.hits if search and asked.foreseen else await self._hits(search, deadline - RESERVE_S)
-        reading: asyncio.Task[list[Reading]] | None = None
-        reader = self._cache.shelf.embedder
-        if asked.foreseen:  # read before the last word; the last one is compared by itself
-            reading, reader = asked.foreseen.reading, asked.foreseen.reader
-        if hits is None:
-            reading = reading or self._tasks.begin(self._read([scoring.wording(asked.query)], "query"))
-            if not asked.foreseen:
-                hits = await self._hits(search, deadline)
-            if hits is None:
-                await self._at_hand(reading, deadline)
-        waited = loop.time() - waiting_since
-        if hits is not None:
-            source = "speculative" if search and search.speculative else "search"
-            found = merge.merge(self._fit(hits, source), (), self._desk.settings.size)
-        else:
-            readings = result(reading) if self._cache.shelf.embedder is reader else None
-            question = scoring.question(asked.query, readings[0] if readings else None)
-            found = self._cache.rank(question, self._desk.settings.size)
-            if asked.foreseen and asked.foreseen.hits:
-                found = merge.merge(found, self._fit(asked.foreseen.hits, "speculative"), self._desk.settings.size)
-        self._tell_breaker(search, answered=hits is not None or asked.foreseen is not None)
-        return self._recollection(asked, found, waited_s=waited)
+        found = await self._until_served(asked, deadline - RESERVE_S)
+        reading: asyncio.Task[Brought] | None = None
+        if found is None:
+            reading = self._tasks.begin(self._question_read(asked.said))
+            found = await self._until_served(asked, deadline)
+        if found is None:
+            await self._at_hand(reading, deadline)
+            found = self._served(asked.said, asked.search)
+        waited_s = loop.time() - waiting_since
+        self._tell_breaker(asked.search, answered=found is not None)
+        problem = asked.problem if found is None else ""
+        if found is None:
+            found = self._ranked(asked.said, result(reading))
+        return self._recollection(asked, found, waited_s=waited_s, problem=problem)
 
     def forget(self, ids: list[str]) -> None:
         """These memories come up no more in this session, also where an answer on its way still has them."""
@@ -134,34 +114,22 @@ class RecallSession:
     async def aclose(self) -> None:
         """The conversation is over: nothing of it reaches another one. Ends all its tasks."""
         self._closed = True
-        if self._speculation:
-            self._speculation.cancel()
+        self._speculation.end()
         await self._tasks.aclose()
         self._cache.clear()
 
     # -- searching
 
-    def _has(self, content: frozenset[str]) -> bool:
-        return any(each.turn == self._turn and each.words == content for each in self._searches)
-
-    def _foreseen(self, content: frozenset[str]) -> Search | None:
-        """The last search that answered on enough of the words."""
-        for each in reversed(self._searches):
-            if each.turn == self._turn and each.hits is not None and heard.foreseen(content, each.words):
-                return each
-        return None
-
-    def _speculate(self, query: str, content: frozenset[str]) -> None:
-        begun = sum(each.turn == self._turn for each in self._searches)
-        if begun < self._desk.settings.speculations and self._begin(query, content, speculative=True):
-            self._speculated_at = asyncio.get_running_loop().time()
-
-    def _answering(self, content: frozenset[str]) -> Search | None:
+    def _under_way(self, said: Said) -> Search | None:
         """A search on these very words, begun while they were spoken, that has answered or still may."""
-        for each in self._searches:
-            if each.turn == self._turn and each.words == content and (each.hits is not None or not each.task.done()):
+        for each in self._ahead(said):
+            if each.said.terms == said.terms and (each.hits is not None or not each.task.done()):
                 return each
         return None
+
+    def _ahead(self, said: Said) -> list[Search]:
+        """Searches of this turn on some of its words, or all."""
+        return [each for each in self._searches if each.turn == self._turn and each.said.terms <= said.terms]
 
     @property
     def _refusal(self) -> str:
@@ -173,22 +141,19 @@ class RecallSession:
         under_way = sum(not each.task.done() for each in self._searches)
         return "too-many-under-way" if under_way >= MOST_UNDER_WAY else ""
 
-    def _begin(self, query: str, content: frozenset[str], *, speculative: bool) -> Search | None:
+    def _begin(self, said: Said, *, speculative: bool) -> Search | None:
         if self._refusal:
             return None
         settings = self._desk.settings
         answer = ask(
             self._desk.index,
-            query,
-            size=settings.size,
+            said.query,
+            size=settings.size * REACH if speculative else settings.size,
             customer_id=self._customer_id,
             limit_s=settings.background_s,
         )
         task = self._tasks.begin(answer, then=lambda _: self._answered(search))
-        search = Search(query, content, self._turn, speculative, task)
-        if speculative:
-            search.reader = self._cache.shelf.embedder
-            search.reading = self._tasks.begin(self._read([scoring.wording(query)], "query"))
+        search = Search(said, self._turn, speculative, task)
         self._searches.append(search)
         return search
 
@@ -199,25 +164,57 @@ class RecallSession:
         if search.hits is None:
             logger.warning("search failed: %s", search.problem)
         elif search.turn < self._turn or search.speculative:
-            self._tasks.begin(self._bring(search.hits, late=search.turn < self._turn))
+            search.bringing = self._tasks.begin(self._bring(search.said, search.hits))
 
-    async def _bring(self, hits: Hits, *, late: bool) -> None:
-        memories = [hit.memory for hit in hits.hits]
+    async def _bring(self, said: Said, hits: Hits) -> Brought:
+        """Have hits at hand that are not yet, and the words that found them read."""
+        known = self._cache.shelf.memories
+        fresh = hits.model_copy(
+            update={"hits": tuple(hit for hit in hits.hits if known.get(hit.memory.id) != hit.memory)}
+        )
+        memories = [hit.memory for hit in fresh.hits]
         embedder = self._cache.shelf.embedder
         readings = await self._read([scoring.passage(memory) for memory in memories], "passage")
         by_id = {memory.id: reading for memory, reading in zip(memories, readings, strict=False)}
-        self._cache.bring(hits, "late" if late else "speculative", by_id, embedder)
+        self._cache.bring(fresh, by_id, embedder)
+        return await self._question_read(said)
 
-    def _fit(self, hits: Hits, source: Source) -> list[Found]:
-        """What a search found, but for what was forgotten since."""
-        return [each for each in merge.from_hits(hits, source) if each.memory.id not in self._cache.forgotten]
+    # -- what serves a turn
 
-    async def _hits(self, search: Search | None, deadline: float) -> Hits | None:
-        if search is None:
+    def _served(self, said: Said, search: Search | None) -> list[Found] | None:
+        """What may be used now, without waiting any more: hits for these words, or for some of them if they will do.
+
+        Args:
+            said: the words of the turn.
+            search: the one on all of them, if there is one.
+        """
+        if search and search.hits is not None:
+            source = "speculative" if search.speculative else "search"
+            fit = (each for each in merge.from_hits(search.hits, source) if each.memory.id not in self._cache.forgotten)
+            return merge.merge(fit, (), self._desk.settings.size)
+        brought = [(each, reading) for each in self._ahead(said) if (reading := each.brought)]
+        if not brought:
             return None
-        if not search.task.done():
-            await self._until(deadline, search.task)
-        return search.hits
+        closest, reading = max(brought, key=lambda pair: len(pair[0].said.terms))
+        found = self._ranked(said, reading)
+        enough = found and heard.will_do(closest.said.terms, said.terms, found[0].memory)
+        return found if enough else None
+
+    async def _until_served(self, asked: Asked, deadline: float) -> list[Found] | None:
+        """What serves the turn, as soon as anything does; ``None`` at the deadline, or when nothing is under way."""
+        while (found := self._served(asked.said, asked.search)) is None:
+            under_way = {task for each in self._ahead(asked.said) if (task := each.under_way)}
+            if not under_way or asyncio.get_running_loop().time() >= deadline:
+                return None
+            await self._until(deadline, *under_way, when=asyncio.FIRST_COMPLETED)
+        return found
+
+    def _ranked(self, said: Said, reading: Brought | None) -> list[Found]:
+        """The memories at hand, ranked by these words, and by how they read where the same embedder read both."""
+        fits = reading and reading.readings and reading.reader is self._cache.shelf.embedder
+        question = scoring.question(said.query, reading.readings[0] if reading and fits else None)
+        answers = (each.hits for each in self._ahead(said) if each.hits)
+        return merge.credited(self._cache.rank(question, self._desk.settings.size), answers)
 
     def _tell_breaker(self, search: Search | None, *, answered: bool) -> None:
         if search is None:
@@ -230,9 +227,9 @@ class RecallSession:
 
     # -- the memories at hand
 
-    async def _at_hand(self, reading: asyncio.Task[list[Reading]], deadline: float) -> None:
+    async def _at_hand(self, reading: asyncio.Task[Brought] | None, deadline: float) -> None:
         """Wait for what the local ranking needs: not for a preload while the store is known to be down."""
-        waiting: list[asyncio.Task[object]] = [reading] if not reading.done() else []
+        waiting: list[asyncio.Task[object]] = [reading] if reading and not reading.done() else []
         if self._preload.under_way and self._desk.breaker.closed:
             waiting.append(self._preload.under_way)
         if waiting:
@@ -240,7 +237,7 @@ class RecallSession:
 
     # -- the receipt
 
-    def _recollection(self, asked: Asked, found: list[Found], *, waited_s: float) -> Recollection:
+    def _recollection(self, asked: Asked, found: list[Found], *, waited_s: float, problem: str = "") -> Recollection:
         settings, search = self._desk.settings, asked.search
         elapsed_s = asyncio.get_running_loop().time() - asked.began
         receipt = Receipt(
@@ -248,24 +245,27 @@ class RecallSession:
             elapsed_ms=round(elapsed_s * 1000, 3),
             waited_ms=round(waited_s * 1000, 3),
             outcome=merge.outcome(found),
-            query=asked.query,
+            query=asked.said.query,
             ref=search.hits.ref if search and search.hits else None,
             recalled=tuple(each.recalled for each in found),
             searches=sum(each.turn == self._turn for each in self._searches),
             breaker=self._desk.breaker.state,
             preload=self._preload.state,
             cached=len(self._cache),
-            problem=asked.problem,
+            problem=problem,
             preload_problem=self._preload.problem,
         )
         self._turn += 1
-        self._partial = ""
         self._searches = [each for each in self._searches if not each.task.done()]
         if not self._closed:
             self._preload.refresh()
         return Recollection(tuple(each.memory for each in found), receipt)
 
     # -- threads
+
+    async def _question_read(self, said: Said) -> Brought:
+        embedder = self._cache.shelf.embedder
+        return Brought(await self._read([scoring.wording(said.query)], "query"), embedder)
 
     async def _read(self, texts: list[str], kind: Literal["query", "passage"]) -> list[Reading]:
         embedder = self._cache.shelf.embedder
@@ -276,6 +276,6 @@ class RecallSession:
     async def _aside(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._desk.threads, work)
 
-    async def _until(self, deadline: float, *tasks: asyncio.Task[object]) -> None:
+    async def _until(self, deadline: float, *tasks: asyncio.Task[object], when: str = asyncio.ALL_COMPLETED) -> None:
         left_s = deadline - asyncio.get_running_loop().time()
-        await asyncio.wait(tasks, timeout=max(left_s, 0.0))
+        await asyncio.wait(tasks, timeout=max(left_s, 0.0), return_when=when)

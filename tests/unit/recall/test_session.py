@@ -400,7 +400,7 @@ async def test_words_heard_early_are_searched_early(index: Troubled, sessions: S
     recollection = await session.recall("Hey Haru, what is my dog called?")
     assert recollection.receipt.outcome == "speculative"
     assert recollection.receipt.waited_ms < 100
-    assert index.searched == ["what is my dog called"]
+    assert index.searched == ["what is my dog"]  # "called" tells no more
     assert texts(recollection)[0] == HOME[0]
 
 
@@ -542,7 +542,7 @@ async def test_the_loop_is_never_blocked(
     session = sessions.open()
     for _ in range(4):
         await session.recall("in which box is the thing by the door")
-    assert ticker() < 0.4
+    assert ticker() < 0.2
 
 
 async def test_a_search_that_drips_for_ever_ends_at_its_limit(index: Troubled, memory: Callable[..., Memory]) -> None:
