@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from haru import postings, ranking
+from haru import postings, products, ranking
 from haru.coverage import closest
 from haru.measures import Matched, Measures, measured
 from haru.ports import Embedder, Reading
@@ -102,7 +102,7 @@ class Corpus(Generic[Key]):
         """Add a memory or replace it."""
         self.drop(key)
         slot = self._place(key, document)
-        counted = _counted(document)
+        counted = Counter(_told(document))
         counts = np.array(list(counted.values()), np.float32)
         lengths = np.full(len(counts), len(document.terms), np.float32)
         for term, impact in zip(counted, postings.impact(counts, lengths, self._mean_length), strict=True):
@@ -134,8 +134,10 @@ class Corpus(Generic[Key]):
         found = postings.best([pair for term in terms for pair in term.pairs], allowed, CANDIDATES)
         cosine, meaning = self._cosine(question.reading), None
         if cosine is not None:
-            near = _nearest(np.where(allowed[: self._size], cosine, np.float32(-1)))
-            found = np.union1d(found, near).astype(np.int32)
+            looked_at = np.zeros(self._size, np.bool_)
+            looked_at[found] = True
+            looked_at[_nearest(np.where(allowed[: self._size], cosine, np.float32(-1)))] = True
+            found = np.flatnonzero(looked_at).astype(np.int32)
             meaning = cosine[found]
         measures = measured(terms, question.parts, found, meaning, self.weights.unheard)
         if len(found) > COMPARED:
@@ -164,7 +166,10 @@ class Corpus(Generic[Key]):
             return compared
         nothing = bytes(4 * self.dim)
         rows = np.frombuffer(b"".join(readings.get(key, _UNREAD)[0] or nothing for key in keys), np.float32)
-        return replace(compared, meaning=np.maximum(rows.reshape(len(keys), -1) @ question.reading.vector, 0.0))
+        return replace(
+            compared,
+            meaning=np.maximum(products.with_vector(rows.reshape(len(keys), -1), question.reading.vector), 0.0),
+        )
 
     def _matching(self, term: str, sound: str) -> Matched:
         """Who holds a term; who holds a sound-alike of it, where nobody ever wrote the word itself."""
@@ -180,7 +185,9 @@ class Corpus(Generic[Key]):
         return Matched(self._idf(term, self._living(holders)), holders, value, about, learned)
 
     def _cosine(self, reading: Reading | None) -> Floats | None:
-        return self._vectors[: self._size] @ reading.vector if reading and self.dim and self.scanned else None
+        if reading is None or not self.dim or not self.scanned:
+            return None
+        return products.with_vector(self._vectors[: self._size], reading.vector)
 
     def _allowed(self, person: str | None) -> NDArray[np.bool_]:
         if person is None:
@@ -198,9 +205,12 @@ class Corpus(Generic[Key]):
         return int(self._alive[holders.slots].sum())
 
     def _postings(self, term: str) -> Postings:
-        start, end = self._span.get(term, (0, 0))
+        span, fresh = self._span.get(term), self._fresh.get(term)
+        if not span and not fresh:
+            return postings.NONE
+        start, end = span or (0, 0)
         slots, impact = self._all.slots[start:end], self._all.impact[start:end]
-        if fresh := self._fresh.get(term):
+        if fresh:
             slots = np.concatenate([slots, np.array([slot for slot, _ in fresh], np.int32)])
             impact = np.concatenate([impact, np.array([value for _, value in fresh], np.float32)])
         return Postings(slots, impact)
@@ -211,20 +221,26 @@ class Corpus(Generic[Key]):
 
     def _build(self, documents: Sequence[tuple[Key, Document]]) -> None:
         """Take in many memories at once; the keys must differ."""
-        self._room(len(documents))
-        numbers: dict[str, int] = {}
-        rows: list[tuple[int, int, int, int]] = []
-        for key, document in documents:
-            slot = self._place(key, document)
-            rows.extend(
-                (numbers.setdefault(term, len(numbers)), slot, count, len(document.terms))
-                for term, count in _counted(document).items()
-            )
-        table = np.array(rows, np.int32).reshape(-1, 4)
-        table = table[np.argsort(table[:, 0], kind="stable")]  # stable: slots stay in order within a term
-        counts, lengths = table[:, 2].astype(np.float32), table[:, 3].astype(np.float32)
-        self._all = Postings(table[:, 1].copy(), postings.impact(counts, lengths, self._mean_length))
-        ends = np.searchsorted(table[:, 0], np.arange(len(numbers)), side="right").tolist()
+        size = len(documents)
+        self._room(size)
+        self._size = size
+        self._keys = [key for key, _ in documents]
+        self._slot = {key: slot for slot, key in enumerate(self._keys)}
+        self._alive[:size] = True
+        self._rows[:size] = np.array([self._row(document) for _, document in documents], _ROW)
+        self._length_sum = sum(len(document.terms) for _, document in documents)
+        for slot, (key, document) in enumerate(documents):
+            self._hold(slot, key, document)
+        numbers: defaultdict[str, int] = defaultdict()
+        numbers.default_factory = numbers.__len__  # the next one, for a term that was not there
+        told = [_told(document) for _, document in documents]
+        terms = np.fromiter((numbers[term] for each in told for term in each), np.int64)
+        slots = np.repeat(np.arange(size), [len(each) for each in told])
+        pairs, counts = np.unique(terms * max(size, 1) + slots, return_counts=True)
+        term, slot = np.divmod(pairs, max(size, 1))
+        impact = postings.impact(counts.astype(np.float32), self._rows["length"][slot], self._mean_length)
+        self._all = Postings(slot.astype(np.int32), impact)
+        ends = np.searchsorted(term, np.arange(len(numbers)), side="right").tolist()
         self._span = dict(zip(numbers, zip([0, *ends], ends, strict=False), strict=True))
 
     def _place(self, key: Key, document: Document) -> int:
@@ -235,14 +251,22 @@ class Corpus(Generic[Key]):
         self._keys.append(key)
         self._slot[key] = slot
         self._alive[slot] = True
+        self._rows[slot] = self._row(document)
+        self._hold(slot, key, document)
+        return slot
+
+    def _row(self, document: Document) -> tuple[float, ...]:
+        """A row of `_ROW`."""
         person = self._persons.setdefault(document.person, len(self._persons))
-        self._rows[slot] = (person, document.importance, document.use_count, document.touched_s, len(document.terms))
+        return person, document.importance, document.use_count, document.touched_s, len(document.terms)
+
+    def _hold(self, slot: int, key: Key, document: Document) -> None:
+        """Keep its vectors."""
         if self.scanned and document.vector is not None:
             self._vectors[slot] = document.vector
         if document.tokens is not None:
             vector = b"" if self.scanned or document.vector is None else document.vector.tobytes()
             self._readings[key] = (vector, document.tokens)
-        return slot
 
     def _room(self, wanted: int) -> None:
         """Make room for so many memories, doubling so that adding one by one stays cheap."""
@@ -268,8 +292,6 @@ def _nearest(cosine: Floats) -> Slots:
     return best[cosine[best] > 0].astype(np.int32)
 
 
-def _counted(document: Document) -> Counter[str]:
-    counts = Counter(document.terms)
-    counts.update({_SOUND + key: 1 for key in document.sounds})
-    counts.update(dict.fromkeys(document.marks, 1))
-    return counts
+def _told(document: Document) -> list[str]:
+    """All that a memory is found by; sounds and marks once, terms as often as they stand there."""
+    return [*document.terms, *(_SOUND + key for key in document.sounds), *document.marks]

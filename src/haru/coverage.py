@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from haru import products
 from haru.postings import Floats
 
 STEPS = 127
@@ -40,7 +41,7 @@ def closest(asked: Floats, memories: Sequence[bytes]) -> Floats:
     if some.any() and len(asked):
         parts = np.frombuffer(b"".join(memories), np.int8).reshape(-1, dim).astype(np.float32)
         starts = np.concatenate([[0], np.cumsum(lengths[some])[:-1]])
-        found[some] = np.maximum.reduceat(parts @ (asked.T / STEPS), starts, axis=0)
+        found[some] = np.maximum.reduceat(products.with_columns(parts, asked.T / np.float32(STEPS)), starts, axis=0)
     return np.maximum(found, 0.0)
 
 

@@ -154,7 +154,7 @@ def wording(text: str) -> str:
 
 def question(text: str, reading: Reading | None = None, person: str | None = None) -> Question:
     """A question from the words as said."""
-    terms = tuple(words.query_terms(text))
+    terms = words.query_terms(text)
     if reading is None:
         return Question(terms, person=person)
     numbers = {term: number for number, (term, _) in enumerate(terms)}

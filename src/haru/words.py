@@ -57,7 +57,7 @@ def content(text: str) -> list[str]:
 
 def _heard(text: str) -> tuple[tuple[str, ...], tuple[str, ...], Language]:
     """All words, the content words among them, and the language they are in."""
-    return _analysed(text[:_MAX_CHARS])
+    return _analysed(text[:_MAX_CHARS].rstrip(" .!?"))  # a question is read with its mark, and without
 
 
 @lru_cache(maxsize=256)  # one question is looked at from five sides
@@ -90,7 +90,11 @@ def asked(text: str) -> str:
 
     What is sent to a search that understands speech: function words, case and order tell it how things relate.
     """
-    said = text[:_MAX_CHARS]
+    return _asked(text[:_MAX_CHARS])
+
+
+@lru_cache(maxsize=256)  # by the session, by the index, and before it is read
+def _asked(said: str) -> str:
     _, left, known = _heard(said)
     if not left:
         return ""
@@ -123,8 +127,13 @@ def term(word: str, known: Language = ENGLISH) -> str:
     return made.stemWord(word)
 
 
-def query_terms(text: str) -> list[tuple[str, str]]:
+def query_terms(text: str) -> tuple[tuple[str, str], ...]:
     """Each different content term of a question with the key of its sound ("" where it has none)."""
+    return _query_terms(text[:_MAX_CHARS])
+
+
+@lru_cache(maxsize=256)
+def _query_terms(text: str) -> tuple[tuple[str, str], ...]:
     spoken, left, known = _heard(text)
     if known.signs.isdisjoint(spoken):
         known = ENGLISH  # names hold such words too ("Las Vegas"), and every memory has the English form
@@ -132,7 +141,7 @@ def query_terms(text: str) -> list[tuple[str, str]]:
     for word in left:
         for piece in _pieces(word, whole=False):
             found.setdefault(term(piece, known), sound(piece))
-    return list(found.items())
+    return tuple(found.items())
 
 
 def terms(text: str) -> list[str]:

@@ -28,6 +28,11 @@ BUILD_AT_ONCE = 2_000
 CATCH_UP = 2_000
 """Changes up to this number are taken into the arrays before a question is answered."""
 
+HELD_PARTS = 64 * 2**20
+"""Bytes up to which the vectors of parts are held with the arrays; of a larger store the best hundred are looked up."""
+_PARTS_EACH = 12
+_UNREAD: Read = (b"", b"")
+
 _COLUMNS = "slot, status, terms, sounds, marks, person, -importance_neg, use_count, -touched_neg"
 
 
@@ -37,6 +42,8 @@ class Snapshot:
 
     corpus: Corpus[int]
     seq: int
+    whole: bool
+    """The parts of texts are at hand too, and nothing need be looked up."""
 
 
 class Reader:
@@ -57,9 +64,9 @@ class Reader:
             return []
         self._refresh()
         if self._snapshot and filters.status is Status.ACTIVE:
-            corpus = self._snapshot.corpus
-            look_up = self._tokens if corpus.scanned else self._look_up
-            ranked = corpus.rank(question, size=size, now_s=time.time(), look_up=look_up)
+            ranked = self._snapshot.corpus.rank(
+                question, size=size, now_s=time.time(), look_up=None if self._snapshot.whole else self._look_up
+            )
         else:
             ranked = self._candidates(question, filters).rank(question, size=size, now_s=time.time())
         slots = [each.key for each in ranked]
@@ -119,15 +126,15 @@ class Reader:
             for (slot,) in self.rows("SELECT slot FROM erased WHERE seq > ?", [old.seq]):
                 old.corpus.drop(slot)
             changed = self.rows(f"SELECT {_COLUMNS} FROM memories WHERE seq > ? ORDER BY seq", [old.seq])
-            vectors = _vectors(self._db, self._embedder, [row[0] for row in changed])
+            vectors = _vectors(self._db, self._embedder, [row[0] for row in changed], whole=old.whole)
         finally:
             self._db.execute("COMMIT")
         for row in changed:
             if row[1] == Status.ACTIVE:
-                old.corpus.put(row[0], _document(row, vectors.get(row[0], b"")))
+                old.corpus.put(row[0], _document(row, *vectors.get(row[0], _UNREAD)))
             else:
                 old.corpus.drop(row[0])
-        return Snapshot(old.corpus, seq)
+        return Snapshot(old.corpus, seq, old.whole)
 
     def _read_all(self) -> Snapshot:
         db = self._open()
@@ -138,17 +145,7 @@ class Reader:
 
     def _look_up(self, slots: Sequence[int]) -> dict[int, Read]:
         """Vectors of memories and of their parts."""
-        return {slot: (vector, tokens) for slot, vector, tokens in self._readings("slot, vector, tokens", slots)}
-
-    def _tokens(self, slots: Sequence[int]) -> dict[int, Read]:
-        """Vectors of their parts alone."""
-        return {slot: (b"", tokens) for slot, tokens in self._readings("slot, tokens", slots)}
-
-    def _readings(self, columns: str, slots: Sequence[int]) -> list[Any]:
-        if self._embedder is None or not slots:
-            return []
-        sql = f"SELECT {columns} FROM vectors WHERE embedder = ? AND slot IN ({marks(slots)}) AND length(vector) = ?"
-        return self.rows(sql, [self._embedder.id, *slots, 4 * self._embedder.dim])
+        return _vectors(self._db, self._embedder, slots, whole=True)
 
     # -- before the arrays stand
 
@@ -172,7 +169,7 @@ class Reader:
         )
         memories, length = self.one(f"SELECT count(*), avg(length) FROM memories WHERE {condition}", *values)
         readings = self._look_up([row[0] for row in found])
-        documents = [(row[0], _document(row, *readings.get(row[0], (b"", b"")))) for row in found]
+        documents = [(row[0], _document(row, *readings.get(row[0], _UNREAD))) for row in found]
         return corpus_for(self._embedder, documents, Background(memories, holding, length or 1.0))
 
     def _holding(self, question: Question) -> dict[str, int]:
@@ -205,30 +202,37 @@ def _snapshot(db: sqlite3.Connection, embedder: Embedder | None) -> Snapshot:
     try:
         seq = _seq(db)
         rows = db.execute(f"SELECT {_COLUMNS} FROM memories WHERE status = 'active'").fetchall()
-        vectors = _vectors(db, embedder) if embedder and len(rows) * embedder.dim <= SCAN_FLOATS else {}
+        floats = len(rows) * embedder.dim if embedder else 0
+        whole = floats * _PARTS_EACH <= HELD_PARTS
+        vectors = _vectors(db, embedder, whole=whole) if floats <= SCAN_FLOATS else {}
     finally:
         db.execute("COMMIT")
-    documents = ((row[0], _document(row, vectors.get(row[0], b""))) for row in rows)
-    return Snapshot(corpus_for(embedder, documents), seq)
+    documents = ((row[0], _document(row, *vectors.get(row[0], _UNREAD))) for row in rows)
+    return Snapshot(corpus_for(embedder, documents), seq, whole)
 
 
-def _vectors(db: sqlite3.Connection, embedder: Embedder | None, slots: Sequence[int] | None = None) -> dict[int, bytes]:
-    """Vectors of this embedder, of some memories or of all."""
+def _vectors(
+    db: sqlite3.Connection, embedder: Embedder | None, slots: Sequence[int] | None = None, *, whole: bool
+) -> dict[int, Read]:
+    """Vectors of this embedder, of some memories or of all; with ``whole``, those of their parts too."""
     if embedder is None or slots == []:
         return {}
-    condition = "" if slots is None else f" AND slot IN ({', '.join(map(str, slots))})"
-    rows = db.execute(f"SELECT slot, vector FROM vectors WHERE embedder = ?{condition}", [embedder.id])
-    return {slot: blob for slot, blob in rows if len(blob) == 4 * embedder.dim}
+    condition = "" if slots is None else f" AND slot IN ({marks(slots)})"
+    tokens = "tokens" if whole else "x''"
+    rows = db.execute(
+        f"SELECT slot, vector, {tokens} FROM vectors WHERE embedder = ?{condition}", [embedder.id, *(slots or ())]
+    )
+    return {slot: (vector, parts) for slot, vector, parts in rows if len(vector) == 4 * embedder.dim}
 
 
-def _document(row: Any, vector: bytes, tokens: bytes | None = None) -> Document:
+def _document(row: Any, vector: bytes, tokens: bytes) -> Document:
     _, _, terms, sounds, marks, person, importance, use_count, touched_ms = row
     return Document(
         terms=tuple(terms.split()),
         sounds=tuple(sounds.split()),
         marks=tuple(marks.split()),
         vector=np.frombuffer(vector, np.float32) if vector else None,
-        tokens=tokens,
+        tokens=tokens or None,
         person=person,
         importance=importance,
         use_count=use_count,
