@@ -18,14 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
-from haru import scoring, words
+from haru import scoring
 from haru.bench import sets
 from haru.bench.levels import Once, embedders
-from haru.bench.locomo import Store, stores
-from haru.corpus import Corpus
-from haru.coverage import stored
+from haru.bench.locomo import Store, memories, numbers, stores, text_alone
+from haru.bench.scorer import Scorer, bare, documents
 from haru.ports import Embedder
-from haru.scoring import ABOUT, Document, Weights
+from haru.scoring import Weights
 
 TRIED: dict[str, Sequence[float]] = {
     "lexical": (0.0, 0.05, 0.1, 0.15, 0.2, 0.25),
@@ -36,7 +35,6 @@ TRIED: dict[str, Sequence[float]] = {
     "nearest": (0.0, 0.25, 0.35, 0.45),
     "function": (0.1, 0.2, 0.4),
 }
-OPEN = {"floor": 0.0, "floor_apart": 0.0, "company": 0.0}
 
 
 def main() -> None:
@@ -44,26 +42,27 @@ def main() -> None:
     rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 1
     embedder = Once(embedders([level])[level])
     built = [
-        (number, store, _corpus(store, embedder, told=told))
+        (number, store, _scorer(store, embedder, told=told))
         for sort in ("observations", "turns")
         for number, store in enumerate(stores(data, sort))
         for told in (False, True)
     ]
+    household = Scorer(embedder, documents(sets.household(), embedder), floor=False)
     fitted, held_out = ([each for each in built if each[0] % 2 == odd] for odd in (0, 1))
-    chosen = replace(scoring.weights_for(embedder.id), **OPEN)
-    best = recall(fitted, chosen, embedder)
-    print(f"as shipped: {best:.4f} where chosen, {recall(held_out, chosen, embedder):.4f} held out")
+    chosen = bare(scoring.weights_for(embedder.id))
+    best = recall(fitted, chosen)
+    print(f"as shipped: {best:.4f} where chosen, {recall(held_out, chosen):.4f} held out")
     for _ in range(rounds):
         for name, values in TRIED.items():
             for value in values:
                 tried = balanced(replace(chosen, **{name: value}))
-                found = recall(fitted, tried, embedder)
-                if found > best and own(sets.keywords(), tried, embedder, 1) >= 0.97:
+                found = recall(fitted, tried)
+                if found > best and own(sets.keywords(), household, tried, 1) >= 0.97:
                     chosen, best = tried, found
                     print(f"{name} {value}: {best:.4f}", flush=True)
-    print(f"chosen: {best:.4f} where chosen, {recall(held_out, chosen, embedder):.4f} held out")
+    print(f"chosen: {best:.4f} where chosen, {recall(held_out, chosen):.4f} held out")
     print({each.name: getattr(chosen, each.name) for each in fields(chosen) if each.name in {*TRIED, "coverage"}})
-    first, five = (own(sets.paraphrases(), chosen, embedder, size) for size in (1, 5))
+    first, five = (own(sets.paraphrases(), household, chosen, size) for size in (1, 5))
     print(f"paraphrases: {first:.3f} first, {five:.3f} in five")
 
 
@@ -72,44 +71,22 @@ def balanced(weights: Weights) -> Weights:
     return replace(weights, coverage=round(1.0 - weights.lexical - weights.meaning, 4))
 
 
-def recall(built: Sequence[tuple[int, Store, Corpus[int]]], weights: Weights, embedder: Embedder) -> float:
+def recall(built: Sequence[tuple[int, Store, Scorer[str]]], weights: Weights) -> float:
     shares: list[float] = []
-    for _, store, corpus in built:
-        corpus.weights = weights
-        for asked in store.questions:
-            got = frozenset[str]().union(*(store.passages[n].covers for n in ranked(asked.text, corpus, embedder)))
-            shares.append(len(got & asked.answered_by) / len(asked.answered_by))
+    for _, store, scorer in built:
+        scorer.corpus.weights = weights
+        shares += [store.found(asked, numbers(scorer(asked.text)))[1] for asked in store.questions]
     return float(np.mean(shares))
 
 
-def own(asked: Sequence[sets.Asked], weights: Weights, embedder: Embedder, size: int) -> float:
-    memories = sets.household()
-    readings = embedder.read([scoring.passage(memory) for memory in memories], "passage")
-    documents = [(memory.id, scoring.document(memory, read)) for memory, read in zip(memories, readings, strict=True)]
-    corpus: Corpus[str] = Corpus(documents, dim=embedder.dim, weights=weights)
-    return float(np.mean([each.answer in ranked(each.question, corpus, embedder)[:size] for each in asked]))
+def own(asked: Sequence[sets.Asked], scorer: Scorer[str], weights: Weights, size: int) -> float:
+    scorer.corpus.weights = weights
+    return float(np.mean([each.answer in scorer(each.question, size) for each in asked]))
 
 
-def ranked(text: str, corpus: Corpus, embedder: Embedder) -> list:
-    question = scoring.question(text, embedder.read([scoring.wording(text)], "query")[0])
-    return [each.key for each in corpus.rank(question, size=10, now_s=0.0)]
-
-
-def _corpus(store: Store, embedder: Embedder, *, told: bool) -> Corpus[int]:
-    documents: list[tuple[int, Document]] = []
-    for number, passage in enumerate(store.passages):
-        (reading,) = embedder.read([passage.text], "passage")
-        day = f"{passage.at:%B} {passage.at.day} {passage.at.year}" if told else ""
-        about = next((name for name in store.speakers if told and passage.text.startswith(name)), "")
-        document = Document(
-            terms=tuple(words.terms(f"{passage.text} {day}")),
-            sounds=tuple(words.name_sounds(passage.text)),
-            marks=tuple(ABOUT + term for term in words.terms(about)),
-            vector=reading.vector,
-            tokens=stored(reading.tokens),
-        )
-        documents.append((number, document))
-    return Corpus(documents, dim=embedder.dim)
+def _scorer(store: Store, embedder: Embedder, *, told: bool) -> Scorer[str]:
+    known = documents(memories(store), embedder)
+    return Scorer(embedder, known if told else text_alone(known, store), floor=False)
 
 
 if __name__ == "__main__":

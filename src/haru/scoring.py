@@ -8,12 +8,16 @@ importance, use and recency then order what passed, within bounds; they never cr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
 
 from haru import words
 from haru.coverage import stored
 from haru.memory import Memory
-from haru.ports import Reading
+from haru.ports import Embedder, Reading
 from haru.postings import Floats
 
 ABOUT = "@"
@@ -21,6 +25,9 @@ ABOUT = "@"
 LEARNED = "+"
 """Before the terms of questions that it has answered."""
 _FEW_WORDS = 2
+_QUESTIONS_READ = 2
+_QUESTION_COUNTS = 0.5
+"""What closeness to a question that it answered counts, against closeness to the memory itself."""
 ANALYSIS = 3
 """Version of how a memory becomes terms. An index made by another one is analysed anew."""
 
@@ -140,6 +147,28 @@ def document(memory: Memory, reading: Reading | None = None) -> Document:
 def passage(memory: Memory) -> str:
     """The text of a memory whose meaning is compared."""
     return f"{memory.subject}: {memory.text}" if memory.subject else memory.text
+
+
+def read(memories: Sequence[Memory], embedder: Embedder) -> list[Reading]:
+    """Memories as an embedder reads them: each sentence, with the parts of the newest questions that it answered.
+
+    Raises:
+        IndexFailure: the embedder cannot be used.
+    """
+    asked = [[wording(query) for query in memory.expected_queries[-_QUESTIONS_READ:]] for memory in memories]
+    texts = [passage(memory) for memory in memories]
+    found = embedder.read([*texts, *(query for each in asked for query in each)], "passage")
+    sentences, questions = found[: len(texts)], iter(found[len(texts) :])
+    return [
+        _joined(sentence, list(islice(questions, len(each)))) for sentence, each in zip(sentences, asked, strict=True)
+    ]
+
+
+def _joined(sentence: Reading, questions: Sequence[Reading]) -> Reading:
+    if not questions:
+        return sentence
+    parts = [sentence.tokens, *(np.float32(_QUESTION_COUNTS) * each.tokens for each in questions)]
+    return Reading(sentence.vector, np.concatenate(parts), sentence.words)
 
 
 def wording(text: str) -> str:

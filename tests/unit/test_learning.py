@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from haru.corpus import Corpus
+from haru.coverage import closest, stored
+from haru.embed.static import StaticEmbedder
 from haru.learning import MOST_QUERIES, learned
 from haru.memory import Memory
-from haru.scoring import document, question
+from haru.scoring import document, question, read
 
 Make = Callable[..., Memory]
 
@@ -33,6 +36,21 @@ def test_a_wrong_judgment_is_pushed_out() -> None:
 def test_a_rambling_question_is_not_learned() -> None:
     """It is about more than one thing."""
     assert learned((), ["cat dog bird fish horse cow hen goat sheep duck goose pig mouse"]) == ()
+
+
+def test_a_question_like_one_that_it_answered_finds_it(memory: Make) -> None:
+    """In other words: by the parts of the newest two, at half their length."""
+    embedder = StaticEmbedder()
+    plain = memory("Greta's folder is in the drawer.")
+    taught = memory(
+        "Carmen's folder is in the drawer.", expected_queries=("fridge", "songs at dinner", "music for the party")
+    )
+    readings = read([plain, taught], embedder)
+    lengths = [np.linalg.norm(each.tokens, axis=1).round(3).tolist() for each in readings]
+    assert lengths[1] == lengths[0] + [0.5] * 4
+    asked = embedder.read(["which melodies"], "query")[0].tokens
+    without, with_it = closest(asked, [stored(each.tokens) for each in readings])[:, 0]
+    assert with_it > without + 0.1
 
 
 def test_words_of_questions_it_answered_find_it_and_count_half(memory: Make) -> None:

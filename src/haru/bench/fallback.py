@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from haru.bench.levels import Once
-from haru.bench.locomo import Store, stores
+from haru.bench.locomo import Store, memories, numbers, stores
 from haru.embed.static import StaticEmbedder
 from haru.index.inprocess import InProcessIndex
-from haru.memory import MAX_TEXT_CHARS, Memory
 from haru.ports import Embedder
 from haru.recall.desk import RecallSettings
 from haru.recall.sessions import Sessions
@@ -58,7 +57,7 @@ async def _conversation(
     store: Store, embedder: Embedder, level: str, answered: float
 ) -> list[tuple[float, float, int]]:
     inner = InProcessIndex(embedder)
-    await inner.put(_memories(store))
+    await inner.put(memories(store))
     index = FaultyIndex(inner)
     settings = RecallSettings(budget_s=BUDGET_S, background_s=READY_S)
     sessions = Sessions(index, StaticEmbedder(), settings, finer=embedder if level == "full" else None)
@@ -70,26 +69,13 @@ async def _conversation(
     chance = random.Random(0)
     for asked in store.questions:
         index.fault = "fast" if chance.random() < answered else "hung"
-        memories = (await session.recall(asked.text)).memories
-        covers = [store.passages[int(memory.id[4:])].covers & asked.answered_by for memory in memories]
+        recalled = (await session.recall(asked.text)).memories
+        covers = [store.passages[n].covers & asked.answered_by for n in numbers([each.id for each in recalled])]
         got = frozenset[str]().union(*covers)
         right = sum(bool(each) for each in covers)
-        found.append((len(got) / len(asked.answered_by), right / len(memories) if memories else 0.0, len(memories)))
+        found.append((len(got) / len(asked.answered_by), right / len(recalled) if recalled else 0.0, len(recalled)))
     await sessions.aclose()
     return found
-
-
-def _memories(store: Store) -> list[Memory]:
-    return [
-        Memory(
-            id=f"mem-{number}",
-            text=passage.text[:MAX_TEXT_CHARS],
-            about=next((name for name in store.speakers if passage.text.startswith(name)), ""),
-            created_at=passage.at,
-            updated_at=passage.at,
-        )
-        for number, passage in enumerate(store.passages)
-    ]
 
 
 def missed(rows: Sequence[Row]) -> list[str]:

@@ -10,23 +10,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from haru import ranking, scoring, words
+from haru import ranking, scoring
 from haru.bench import drawing, figures
 from haru.bench.levels import Once
-from haru.bench.locomo import Asked, Store, stores
-from haru.corpus import Corpus
-from haru.coverage import stored
+from haru.bench.locomo import Asked, Store, memories, numbers, stores
+from haru.bench.scorer import Scorer, documents
 from haru.learning import learned
+from haru.memory import Memory
 from haru.ports import Embedder
-from haru.scoring import LEARNED, Document
 
-SIZE = 10
 WRONG = 0.2
 DAYS = (0, 30, 90, 180, 365)
 _DAY_S = 86_400.0
@@ -53,22 +50,20 @@ def run(data: Path, embedders: dict[str, Embedder], told: Callable[[str], None] 
 def _level(level: str, kept: Sequence[Store], embedder: Embedder) -> list[Row]:
     found: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for number, store in enumerate(kept):
-        documents = _documents(store, embedder)
+        known = memories(store)
         questions = list(store.questions)
         random.Random(number).shuffle(questions)
         first, second = questions[: len(questions) // 2], questions[len(questions) // 2 :]
         # not by what was judged: the same questions must be reported on in every run
         reached = {n for asked in first for n, each in enumerate(store.passages) if each.covers & asked.answered_by}
         for judged, wrong in (("none", 0.0), ("right", 0.0), ("a fifth wrong", WRONG)):
-            taught = documents
-            if judged != "none":
-                taught = _taught(documents, first, store, embedder, wrong=wrong, seed=number)
-            corpus = _corpus(taught, embedder)
+            taught = known if judged == "none" else _taught(known, first, store, embedder, wrong=wrong, seed=number)
+            scorer = Scorer(embedder, documents(taught, embedder), floor=False)
             for asked in second:
-                measured = _measure(asked, _ranked(asked.text, corpus, embedder), store)
-                found.setdefault((judged, "all"), []).append(measured)
+                recall5, _, reciprocal = store.found(asked, numbers(scorer(asked.text)))
+                found.setdefault((judged, "all"), []).append((recall5, reciprocal))
                 if any(store.passages[n].covers & asked.answered_by for n in reached):
-                    found.setdefault((judged, "told of before"), []).append(measured)
+                    found.setdefault((judged, "told of before"), []).append((recall5, reciprocal))
     return [
         {
             "level": level,
@@ -82,29 +77,16 @@ def _level(level: str, kept: Sequence[Store], embedder: Embedder) -> list[Row]:
     ]
 
 
-def _documents(store: Store, embedder: Embedder) -> list[Document]:
-    readings = embedder.read([each.text for each in store.passages], "passage")
-    return [
-        Document(
-            terms=tuple(words.terms(passage.text)),
-            sounds=tuple(words.name_sounds(passage.text)),
-            vector=reading.vector,
-            tokens=stored(reading.tokens),
-        )
-        for passage, reading in zip(store.passages, readings, strict=True)
-    ]
-
-
 def _taught(
-    documents: Sequence[Document], asked: Sequence[Asked], store: Store, embedder: Embedder, *, wrong: float, seed: int
-) -> list[Document]:
+    known: Sequence[Memory], asked: Sequence[Asked], store: Store, embedder: Embedder, *, wrong: float, seed: int
+) -> list[Memory]:
     """The memories after the first half of the questions was asked and judged."""
     chance = random.Random(seed)
-    corpus = _corpus(documents, embedder)
+    scorer = Scorer(embedder, documents(known, embedder), floor=False)
     queries: dict[int, tuple[str, ...]] = {}
     uses: dict[int, int] = {}
     for question in asked:
-        came_up = _ranked(question.text, corpus, embedder)
+        came_up = numbers(scorer(question.text))
         right = [n for n in came_up if store.passages[n].covers & question.answered_by]
         others = [n for n in came_up if n not in right]
         judged = others[: len(right) or 1] if chance.random() < wrong else right
@@ -112,30 +94,8 @@ def _taught(
             queries[n] = learned(queries.get(n, ()), [question.text])
             uses[n] = uses.get(n, 0) + 1
     return [
-        replace(document, marks=_marks(document, queries.get(n, ())), use_count=uses.get(n, 0))
-        for n, document in enumerate(documents)
+        memory.changed(expected_queries=queries.get(n, ()), use_count=uses.get(n, 0)) for n, memory in enumerate(known)
     ]
-
-
-def _marks(document: Document, queries: Sequence[str]) -> tuple[str, ...]:
-    terms = (term for query in queries for term in words.terms(query) if term not in document.terms)
-    return tuple(dict.fromkeys([*document.marks, *(LEARNED + term for term in terms)]))
-
-
-def _corpus(documents: Sequence[Document], embedder: Embedder) -> Corpus[int]:
-    weights = replace(scoring.weights_for(embedder.id), floor=0.0, floor_apart=0.0, company=0.0)
-    return Corpus(enumerate(documents), dim=embedder.dim, weights=weights)
-
-
-def _ranked(text: str, corpus: Corpus[int], embedder: Embedder) -> list[int]:
-    question = scoring.question(text, embedder.read([scoring.wording(text)], "query")[0])
-    return [each.key for each in corpus.rank(question, size=SIZE, now_s=0.0)]
-
-
-def _measure(asked: Asked, ranked: Sequence[int], store: Store) -> tuple[float, float]:
-    got = frozenset[str]().union(*(store.passages[n].covers for n in ranked[:5]))
-    hits = [place for place, n in enumerate(ranked, start=1) if store.passages[n].covers & asked.answered_by]
-    return len(got & asked.answered_by) / len(asked.answered_by), 1.0 / hits[0] if hits else 0.0
 
 
 def _decay(days: int) -> Row:

@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from haru import words
 from haru.errors import HaruError
+from haru.memory import MAX_TEXT_CHARS, Memory
+from haru.scoring import Document
 
 Sort = Literal["observations", "turns"]
 _TURN_ID = re.compile(r"D\s*:?\s*(\d+)\s*:\s*(\d+)")
@@ -57,6 +60,33 @@ class Store:
 
         hits = [at for at, n in enumerate(ranking[:10], start=1) if self.passages[n].covers & asked.answered_by]
         return share(5), share(10), 1.0 / hits[0] if hits else 0.0
+
+
+def memories(store: Store) -> list[Memory]:
+    """What is known, as Haru keeps it: when it was said, and whom it is about. The ids are the numbers of passages."""
+    return [
+        Memory(
+            id=f"mem-{number}",
+            text=passage.text[:MAX_TEXT_CHARS],
+            about=next((name for name in store.speakers if passage.text.startswith(name)), ""),
+            created_at=passage.at,
+            updated_at=passage.at,
+        )
+        for number, passage in enumerate(store.passages)
+    ]
+
+
+def numbers(ids: Sequence[str]) -> list[int]:
+    """Numbers of the passages, from the ids of memories."""
+    return [int(each.removeprefix("mem-")) for each in ids]
+
+
+def text_alone(documents: Sequence[tuple[str, Document]], store: Store) -> list[tuple[str, Document]]:
+    """The same without dates and persons, as other engines get it."""
+    return [
+        (key, replace(document, terms=tuple(words.terms(passage.text)), marks=()))
+        for (key, document), passage in zip(documents, store.passages, strict=True)
+    ]
 
 
 def stores(file: Path, sort: Sort) -> list[Store]:

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-from haru import scoring
 from haru.bench import sets
-from haru.corpus import Corpus
+from haru.bench.scorer import Scorer, documents
 from haru.ports import Embedder
-from haru.scoring import document, passage
 
-SIZE = 10
 GOALS = {"paraphrase_recall@1": 0.63, "paraphrase_recall@5": 0.95, "keyword_recall@1": 0.97}
 
 
 def measure(level: str, embedder: Embedder, *, floor: bool) -> dict[str, Any]:
     """All sets; as shipped, with the floor, or the bare ranking."""
     memories = sets.household()
-    readings = embedder.read([passage(memory) for memory in memories], "passage")
-    documents = [(memory.id, document(memory, read)) for memory, read in zip(memories, readings, strict=True)]
-    weights = scoring.weights_for(embedder.id)
-    if not floor:
-        weights = replace(weights, floor=0.0, floor_apart=0.0, company=0.0)
-    corpus: Corpus[str] = Corpus(documents, dim=embedder.dim, weights=weights)
-
-    def found(text: str) -> list[str]:
-        return _found(text, corpus, embedder)
-
+    found = Scorer(embedder, documents(memories, embedder), floor=floor)
     paraphrased = [(found(each.question), each.answer) for each in sets.paraphrases()]
     named = [(found(each.question), each.answer) for each in sets.keywords()]
     unknown = [found(question) for question in sets.unknown()]
@@ -51,11 +38,3 @@ def measure(level: str, embedder: Embedder, *, floor: bool) -> dict[str, Any]:
 
 def _recall(answered: Sequence[tuple[Sequence[str], str]], size: int) -> float:
     return round(sum(answer in found[:size] for found, answer in answered) / len(answered), 4)
-
-
-def _found(text: str, corpus: Corpus[str], embedder: Embedder) -> list[str]:
-    asked = scoring.wording(text)
-    if not asked:
-        return []
-    question = scoring.question(text, embedder.read([asked], "query")[0])
-    return [each.key for each in corpus.rank(question, size=SIZE, now_s=0.0)]

@@ -16,8 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from haru import scoring
-from haru.corpus import Corpus, corpus_for
+from haru.bench.scorer import Scorer, documents
 from haru.errors import HaruError
 from haru.memory import Memory
 from haru.ports import Embedder
@@ -57,6 +56,8 @@ def measure(folder: Path, level: str, embedder: Embedder) -> dict[str, Any]:
         raise HaruError(f"{error.filename} cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise HaruError(f"{folder} does not hold the fixtures of PrecisionMemBench") from None
+    if not any(each.recall is not None for each in outcomes):
+        raise HaruError(f"{folder} does not hold the fixtures of PrecisionMemBench: no case tells what it wants")
     precisions = [each.precision for each in outcomes if each.precision is not None]
     recalls = [each.recall for each in outcomes if each.recall is not None]
     return {
@@ -74,22 +75,16 @@ class _Shelf:
     def __init__(self, beliefs: Sequence[Belief], embedder: Embedder) -> None:
         self.by_id = {str(each["_id"]): each for each in beliefs}
         self._embedder = embedder
-        self._corpora: dict[tuple[str, str], Corpus[str]] = {}
+        self._scorers: dict[tuple[str, str], Scorer[str]] = {}
 
     def search(self, user: str, scope: str, query: str, size: int) -> list[str]:
-        asked = scoring.wording(query)
-        if not asked:
-            return []
-        question = scoring.question(query, self._embedder.read([asked], "query")[0])
-        return [each.key for each in self._corpus(user, scope).rank(question, size=size, now_s=0.0)]
+        return self._scorer(user, scope)(query, size)
 
-    def _corpus(self, user: str, scope: str) -> Corpus[str]:
-        if (user, scope) not in self._corpora:
+    def _scorer(self, user: str, scope: str) -> Scorer[str]:
+        if (user, scope) not in self._scorers:
             memories = [_memory(each) for each in self.by_id.values() if _current(each, user, [scope])]
-            readings = self._embedder.read([scoring.passage(memory) for memory in memories], "passage")
-            documents = [(each.id, scoring.document(each, read)) for each, read in zip(memories, readings, strict=True)]
-            self._corpora[user, scope] = corpus_for(self._embedder, documents)
-        return self._corpora[user, scope]
+            self._scorers[user, scope] = Scorer(self._embedder, documents(memories, self._embedder), floor=True)
+        return self._scorers[user, scope]
 
     def pinned(self, user: str, scopes: Sequence[str]) -> list[str]:
         return [

@@ -10,23 +10,18 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from haru import scoring, words
+from haru import words
 from haru.bench import drawing, fallback, figures, own, precision
 from haru.bench.levels import Once
-from haru.bench.locomo import Asked, Sort, Store, stores
-from haru.corpus import Corpus
-from haru.coverage import stored
-from haru.ports import Embedder, Reading
-from haru.scoring import Document
+from haru.bench.locomo import Asked, Sort, Store, memories, numbers, stores, text_alone
+from haru.bench.scorer import SIZE, Scorer, documents
+from haru.ports import Embedder
 
-SIZE = 10
-LEVELS = ("light", "full")
 FITTED = "even"
 """Conversations whose number is even chose the weights (`scripts/fit_weights.py`); the others are kept apart."""
 GOALS: dict[str, dict[tuple[str, str], float]] = {
@@ -104,9 +99,8 @@ def run(
             kept = stores(data, sort)
             for level, embedder in once.items():
                 told(f"LoCoMo, {sort}, {level}")
-                read = [(store, embedder.read([each.text for each in store.passages], "passage")) for store in kept]
-                locomo += list(_rows(sort, level, read, embedder))
-                unanswerable.append(_unanswerable(sort, level, read, embedder))
+                locomo += list(_rows(sort, level, kept, embedder))
+                unanswerable.append(_unanswerable(sort, level, kept, embedder))
             locomo += list(_overlap_rows(sort, kept))
         told("LoCoMo, with an index that answers in some turns only")
         result["fallback"] = [
@@ -115,17 +109,14 @@ def run(
     return result
 
 
-def _rows(sort: Sort, level: str, read: Sequence[tuple[Store, list[Reading]]], embedder: Embedder) -> Iterator[Row]:
+def _rows(sort: Sort, level: str, kept: Sequence[Store], embedder: Embedder) -> Iterator[Row]:
     for fields in ("text alone", "dates and persons"):
         for floor in (False, True):
             engine = f"haru, {level}, with its floor" if floor else f"haru, {level}"
-            searches = [
-                (store, _search(store, readings, embedder, told=fields != "text alone", floor=floor))
-                for store, readings in read
-            ]
+            searches = [(store, _search(store, embedder, told=fields != "text alone", floor=floor)) for store in kept]
             for form in ("typed", "spoken"):
                 yield from _measured(searches, sort=sort, engine=engine, fields=fields, form=form)
-    vectors = [(store, _vectors(np.stack([each.vector for each in readings]), embedder)) for store, readings in read]
+    vectors = [(store, _vectors(store, embedder)) for store in kept]
     yield from _measured(vectors, sort=sort, engine=f"vectors alone, {level}", fields="text alone", form="typed")
 
 
@@ -138,7 +129,7 @@ def _measured(searches: Sequence[tuple[Store, Search]], **row: str) -> Iterator[
     """One row for all conversations, one for those that had no part in choosing the weights."""
     for held_out in (False, True):
         found = [
-            _measure(asked, search(_spoken(asked.text, n) if row["form"] == "spoken" else asked.text), store)
+            _found(store, asked, search(_spoken(asked.text, n) if row["form"] == "spoken" else asked.text))
             for number, (store, search) in enumerate(searches)
             if not held_out or number % 2
             for n, asked in enumerate(store.questions)
@@ -155,28 +146,29 @@ def _measured(searches: Sequence[tuple[Store, Search]], **row: str) -> Iterator[
         }
 
 
-def _measure(asked: Asked, ranking: Ranking, store: Store) -> tuple[float, float, float, float]:
+def _found(store: Store, asked: Asked, ranking: Ranking) -> tuple[float, float, float, float]:
+    """What `Store.found` tells, and how many came back."""
     return (*store.found(asked, ranking), float(len(ranking)))
 
 
-def _unanswerable(sort: Sort, level: str, read: Sequence[tuple[Store, list[Reading]]], embedder: Embedder) -> Row:
+def _unanswerable(sort: Sort, level: str, kept: Sequence[Store], embedder: Embedder) -> Row:
     """Each conversation is asked its own questions, and those of the next one with the names of its own people."""
     empty: list[bool] = []
-    kept: list[bool] = []
-    for number, (store, readings) in enumerate(read):
-        ranked, returned = (_search(store, readings, embedder, told=True, floor=floor) for floor in (False, True))
+    answered: list[bool] = []
+    for number, store in enumerate(kept):
+        ranked, returned = (_search(store, embedder, told=True, floor=floor) for floor in (False, True))
         for asked in store.questions:
-            if _measure(asked, ranked(asked.text), store)[1]:
-                kept.append(_measure(asked, returned(asked.text), store)[1] > 0)
-        other = read[(number + 1) % len(read)][0]
+            if store.found(asked, ranked(asked.text))[1]:
+                answered.append(store.found(asked, returned(asked.text))[1] > 0)
+        other = kept[(number + 1) % len(kept)]
         empty += [not returned(_renamed(asked.text, other.speakers, store.speakers)) for asked in other.questions]
     return {
         "sort": sort,
         "level": level,
         "unanswerable": len(empty),
         "brought_nothing": round(float(np.mean(empty)), 4),
-        "answerable": len(kept),
-        "kept_their_answer": round(float(np.mean(kept)), 4),
+        "answerable": len(answered),
+        "kept_their_answer": round(float(np.mean(answered)), 4),
     }
 
 
@@ -186,32 +178,16 @@ def _renamed(question: str, names: Sequence[str], to: Sequence[str]) -> str:
     return question
 
 
-def _search(store: Store, readings: Sequence[Reading], embedder: Embedder, *, told: bool, floor: bool) -> Search:
+def _search(store: Store, embedder: Embedder, *, told: bool, floor: bool) -> Search:
     """Haru's scorer over the passages; with ``told``, it knows when they were said and whom they are about."""
-    documents: list[tuple[int, Document]] = []
-    for number, (passage, reading) in enumerate(zip(store.passages, readings, strict=True)):
-        day = f"{passage.at:%B} {passage.at.day} {passage.at.year}" if told else ""
-        about = next((name for name in store.speakers if told and passage.text.startswith(name)), "")
-        document = Document(
-            terms=tuple(words.terms(f"{passage.text} {day}")),
-            sounds=tuple(words.name_sounds(passage.text)),
-            marks=tuple(scoring.ABOUT + term for term in words.terms(about)),
-            vector=reading.vector,
-            tokens=stored(reading.tokens),
-        )
-        documents.append((number, document))
-    weights = scoring.weights_for(embedder.id)
-    weights = weights if floor else replace(weights, floor=0.0, floor_apart=0.0, company=0.0)
-    corpus: Corpus[int] = Corpus(documents, dim=embedder.dim, weights=weights)
-
-    def search(question: str) -> Ranking:
-        wanted = scoring.question(question, embedder.read([scoring.wording(question)], "query")[0])
-        return [each.key for each in corpus.rank(wanted, size=SIZE, now_s=0.0)]
-
-    return search
+    known = documents(memories(store), embedder)
+    scorer = Scorer(embedder, known if told else text_alone(known, store), floor=floor)
+    return lambda question: numbers(scorer(question))
 
 
-def _vectors(vectors: Any, embedder: Embedder) -> Search:
+def _vectors(store: Store, embedder: Embedder) -> Search:
+    vectors = embedder.embed([each.text for each in store.passages], "passage")
+
     def search(question: str) -> Ranking:
         cosine = vectors @ embedder.embed([question], "query")[0]
         return [int(n) for n in np.argsort(-cosine)[:SIZE]]

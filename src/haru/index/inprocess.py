@@ -8,7 +8,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 from haru import scoring
 from haru.corpus import Corpus, corpus_for
@@ -39,7 +38,7 @@ class InProcessIndex:
         """See `haru.ports.MemoryIndex.search`."""
         ref = SearchRef(query_id=f"q-{secrets.token_hex(8)}", session_id=customer_id)
         spoken = scoring.wording(query)
-        readings = await self._read([spoken], "query") if spoken else []
+        readings = await self._read(lambda embedder: embedder.read([spoken], "query")) if spoken else []
         asked = scoring.question(query, readings[0] if readings else None, filters.person)
         return Hits(hits=await asyncio.to_thread(self._hits, asked, size, filters), ref=ref)
 
@@ -60,7 +59,7 @@ class InProcessIndex:
 
     async def put(self, memories: Sequence[Memory]) -> None:
         """See `haru.ports.MemoryIndex.put`."""
-        readings = await self._read([scoring.passage(memory) for memory in memories], "passage")
+        readings = await self._read(lambda embedder: scoring.read(memories, embedder))
         await asyncio.to_thread(self._take, memories, readings)
 
     async def erase(self, ids: Sequence[str]) -> None:
@@ -94,7 +93,7 @@ class InProcessIndex:
 
     async def warm(self) -> None:
         """Have the embedder loaded."""
-        await self._read(["dog"], "query")
+        await self._read(lambda embedder: embedder.read(["dog"], "query"))
 
     async def aclose(self) -> None:
         """See `haru.ports.MemoryIndex.aclose`."""
@@ -140,12 +139,12 @@ class InProcessIndex:
     def _corpus(self, documents: dict[str, scoring.Document]) -> Corpus[str]:
         return corpus_for(self._embedder, documents.items())
 
-    async def _read(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> list[Reading]:
+    async def _read(self, work: Callable[[Embedder], list[Reading]]) -> list[Reading]:
         embedder = self._embedder
-        if embedder is None or not texts:
+        if embedder is None:
             return []
         try:
-            return await asyncio.to_thread(embedder.read, texts, kind)
+            return await asyncio.to_thread(work, embedder)
         except IndexFailure:  # an embedding service is down: words alone still find a lot
             return []
 

@@ -145,8 +145,8 @@ class SqliteIndex:
         if embedder is None:
             return
         while rows := await self._write(lambda store: store.lacking(_EMBED_AT_A_TIME)):
-            texts = [scoring.passage(memory) for _, _, memory in rows]
-            readings: list[Reading] = await self._in(self._aside, lambda texts=texts: embedder.read(texts, "passage"))
+            memories = [memory for _, _, memory in rows]
+            readings = await self._in(self._aside, lambda memories=memories: scoring.read(memories, embedder))
             await self._write(lambda store, rows=rows, readings=readings: store.add_readings(rows, readings))
             if told:
                 told(*await self.progress())

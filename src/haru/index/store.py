@@ -167,7 +167,7 @@ class Store:
         if self._embedder is None:
             return []
         try:
-            return self._embedder.read([scoring.passage(memory) for memory in memories], "passage")
+            return scoring.read(memories, self._embedder)
         except IndexFailure as error:
             logger.warning("stored without vectors (%s); they are filled in later", error.code)
             return []

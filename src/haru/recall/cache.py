@@ -37,9 +37,7 @@ class Shelf:
 def shelve(memories: Sequence[Memory], embedder: Embedder | None) -> Shelf:
     """Analyse and embed memories. Takes tens of milliseconds a thousand: call it off the event loop."""
     by_id = {memory.id: memory for memory in memories}
-    readings: list[Reading] = []
-    if embedder:
-        readings = embedder.read([scoring.passage(memory) for memory in by_id.values()], "passage")
+    readings = scoring.read(list(by_id.values()), embedder) if embedder else []
     documents = [
         (memory.id, scoring.document(memory, readings[row] if readings else None))
         for row, memory in enumerate(yielding(by_id.values()))

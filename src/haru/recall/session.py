@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from haru import scoring
 from haru.memory import HOUSEHOLD
-from haru.ports import Hits, Reading
+from haru.ports import Hits
 from haru.recall import heard, merge
 from haru.recall.cache import Cache, shelve
 from haru.recall.desk import Desk, Recollection
@@ -174,7 +174,7 @@ class RecallSession:
         )
         memories = [hit.memory for hit in fresh.hits]
         embedder = self._cache.shelf.embedder
-        readings = await self._read([scoring.passage(memory) for memory in memories], "passage")
+        readings = await self._aside(lambda: scoring.read(memories, embedder)) if embedder and memories else []
         by_id = {memory.id: reading for memory, reading in zip(memories, readings, strict=False)}
         self._cache.bring(fresh, by_id, embedder)
         return await self._question_read(said)
@@ -265,13 +265,9 @@ class RecallSession:
 
     async def _question_read(self, said: Said) -> Brought:
         embedder = self._cache.shelf.embedder
-        return Brought(await self._read([scoring.wording(said.query)], "query"), embedder)
-
-    async def _read(self, texts: list[str], kind: Literal["query", "passage"]) -> list[Reading]:
-        embedder = self._cache.shelf.embedder
-        if embedder is None or not texts:
-            return []
-        return await self._aside(lambda: embedder.read(texts, kind))
+        if embedder is None:
+            return Brought((), None)
+        return Brought(await self._aside(lambda: embedder.read([scoring.wording(said.query)], "query")), embedder)
 
     async def _aside(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._desk.threads, work)

@@ -290,23 +290,26 @@ async def test_related_memories_are_shown(house: House, memory: Make) -> None:
 
 
 async def test_use_and_feedback(house: House, memory: Make) -> None:
-    """A memory that helped is counted once a batch; each search that found it hears of it, with its position."""
+    """Counted once a batch; its searches hear of it, and it keeps the questions it came up for."""
     dog = memory("The user's dog is called Biscuit.")
     await house.index.put([dog])
 
     def receipt(query_id: str, position: int) -> Receipt:
         ref = SearchRef(query_id=query_id, session_id="household")
         recalled = (Recalled(id=dog.id, source="search", score=1.0, position=position, ref=ref),)
-        return Receipt(budget_ms=250, elapsed_ms=1, waited_ms=1, outcome="search", recalled=recalled)
+        query = said[query_id]
+        return Receipt(budget_ms=250, elapsed_ms=1, waited_ms=1, outcome="search", query=query, recalled=recalled)
 
-    house.said("what's my dog called", receipt=receipt("q-1", 0))
-    house.said("what was it again", receipt=receipt("q-2", 3))
+    said = {"q-1": "what's my dog called", "q-2": "how was the puppy named"}
+    house.said("Um, what's my dog called?", receipt=receipt("q-1", 0))
+    house.said("How was the puppy named again?", receipt=receipt("q-2", 3))
     house.extractor.does = lambda _: Proposal(relevant=(dog.id,))
     house.later(minutes=3)
     (outcome,) = await house.writer.once()
     assert outcome.helped == 1
     (used,) = await house.index.get([dog.id])
     assert (used.use_count, used.last_used_at) == (1, house.now)
+    assert used.expected_queries == ("dog", "puppy")
     inner = house.index._inner
     assert isinstance(inner, InProcessIndex)
     assert {(each.ref.query_id, each.position) for each in inner.events.values()} == {("q-1", 0), ("q-2", 3)}
