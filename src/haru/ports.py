@@ -17,11 +17,26 @@ from haru.memory import HOUSEHOLD, Feedback, Memory, Record, SearchRef, Status
 Vectors = NDArray[np.float32]
 
 
+Scalar = bool | float | str
+
+
+class Clause(Record):
+    """A condition on a field of a carried document (`haru.carried`); of a list, any element may meet it."""
+
+    field: str
+    values: tuple[Scalar, ...] = ()
+    """One of these."""
+    at_least: float | str | None = None
+    at_most: float | str | None = None
+
+
 class Filters(Record):
     """Which memories may come back. ``None`` means any."""
 
     status: Status | None = Status.ACTIVE
     person: str | None = None
+    clauses: tuple[Clause, ...] = ()
+    """For documents that are carried; a back end that carries none knows no such fields."""
 
 
 ACTIVE = Filters()

@@ -15,19 +15,27 @@ from hypothesis import strategies as st
 from haru.embed.static import StaticEmbedder
 from haru.errors import IndexRefused
 from haru.index.inprocess import InProcessIndex
+from haru.index.relevan import RelevanIndex
 from haru.index.sqlite import SqliteIndex
 from haru.memory import Feedback, Memory, SearchRef, Status
 from haru.ports import Filters, MemoryIndex
 from haru.testing.faults import FaultyIndex
+from haru.testing.index_server import KEY, served
 
 NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 EMBEDDER = StaticEmbedder()
 Make = Callable[..., Memory]
 
 
-@pytest.fixture(params=["inprocess", "sqlite", "faulty but fast"])
+@pytest.fixture(params=["inprocess", "sqlite", "faulty but fast", "relevan over sqlite"])
 async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[MemoryIndex]:
     """An empty index of each back end."""
+    if request.param == "relevan over sqlite":
+        async with served(tmp_path, EMBEDDER) as url:
+            client = RelevanIndex(url, KEY)
+            yield client
+            await client.aclose()
+        return
     if request.param == "sqlite":
         opened: MemoryIndex = SqliteIndex(tmp_path / "index.db", EMBEDDER)
     elif request.param == "inprocess":

@@ -21,9 +21,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 memory = typer.Typer(help="See, mend, retire and forget what Haru knows.", no_args_is_help=True)
+index = typer.Typer(help="Serve the index to other machines; move it to another back end.", no_args_is_help=True)
 log = typer.Typer(help="See what was said.", no_args_is_help=True)
 writer = typer.Typer(help="Turn the chat log into memories (its own process).", invoke_without_command=True)
 app.add_typer(memory, name="memory")
+app.add_typer(index, name="index")
 app.add_typer(log, name="log")
 app.add_typer(writer, name="writer")
 
@@ -105,6 +107,30 @@ def rebuild(
 ) -> None:
     """Make the index again: from the journal, exactly and without a model, or from the chat log."""
     call("rebuild.rebuild", from_log=from_log, yes=yes, as_json=as_json)
+
+
+@index.command("serve")
+def index_serve(
+    port: Annotated[int, typer.Option("--port", help="Port to listen on.", min=1, max=65535)] = 8700,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on; beyond this machine only with a key.")] = (
+        "127.0.0.1"
+    ),
+    keys: Annotated[Path | None, typer.Option("--keys", help="File of keys: ORGANISATION read|write KEY.")] = None,
+    searches_a_minute: Annotated[int, typer.Option(help="Most searches of an organisation; 0 for any.", min=0)] = 0,
+) -> None:
+    """Serve memories, and other short documents, to other machines (needs the extra `server`)."""
+    call("index.serve", port=port, host=host, keys=keys, searches_a_minute=searches_a_minute)
+
+
+@index.command("copy")
+def index_copy(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="sqlite or relevan")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="sqlite or relevan")],
+    remove: Annotated[bool, typer.Option("--remove", help="Erase what stands only at TO.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Copy all memories to another back end, and compare them. Begun again, it goes on."""
+    call("index.copy", source, target, remove=remove, as_json=as_json)
 
 
 @writer.callback()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import logging
+import os
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache
@@ -26,12 +27,13 @@ logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from haru.index.inprocess import InProcessIndex
+    from haru.index.relevan import RelevanIndex
     from haru.index.sqlite import SqliteIndex
     from haru.writer.batch import Extractor
     from haru.writer.polarity import Similar
     from haru.writer.worker import Writer
 
-    Index = SqliteIndex | InProcessIndex
+    Index = SqliteIndex | InProcessIndex | RelevanIndex
 
 
 def embedder(settings: Settings) -> Embedder | None:
@@ -96,6 +98,12 @@ def has_minilm() -> bool:
 
 def index(settings: Settings, *, maintain: bool = False, vectors: bool = True) -> Index:
     """The index that is set; without ``vectors``, memories are stored as words alone. Close it after use."""
+    if settings.index.backend == "relevan":
+        from haru.index.relevan import RelevanIndex
+
+        place = settings.index
+        key = place.secret() or os.environ.get("RELEVAN_API_KEY", "")
+        return RelevanIndex(place.url, key, organisation=place.organisation, name=place.name)
     part = embedder(settings) if vectors else None
     if settings.index.backend == "inprocess":
         from haru.index.inprocess import InProcessIndex

@@ -78,11 +78,17 @@ class Log(Section):
     """Flush every turn to the disk, so that a power cut costs nothing."""
 
 
-class Index(Section):
+class Index(Keyed):
     """The searchable copy of all memories."""
 
-    backend: Literal["sqlite", "inprocess"] = "sqlite"
-    """Back end: ``sqlite`` keeps one file; ``inprocess`` forgets everything at exit (for trying things out)."""
+    backend: Literal["sqlite", "inprocess", "relevan"] = "sqlite"
+    """``sqlite``: one file. ``relevan``: a search service. ``inprocess``: forgets all at exit (for trying things out)."""
+    url: str = "https://api.relevan.dev"
+    """Address of the search service: Relevan's, or of `haru index serve`."""
+    organisation: str = ""
+    """Whose index it is there; empty where the key belongs to one organisation alone."""
+    name: str = "haru-memory"
+    """Name of the index there."""
     busy_timeout_s: float = Field(default=5.0, gt=0, le=120)
     """How long a write waits for another process's, in seconds."""
 

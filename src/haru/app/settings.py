@@ -22,6 +22,8 @@ from haru.errors import SettingsError
 
 PREFIX = "HARU_"
 CONFIG_VARIABLE = "HARU_CONFIG"
+SERVER_KEY, SERVER_READ_KEY = "HARU_INDEX_SERVER_KEY", "HARU_INDEX_SERVER_READ_KEY"
+"""Keys that `haru index serve` gives out; no settings, for no file should hold them beside others."""
 _DELIMITER = "__"
 
 
@@ -182,8 +184,8 @@ def _suggestion(key: str) -> str:
 
 def _no_unknown_variables() -> None:
     """The library reads the variables it knows; a misspelt one must not be passed over in silence."""
-    known = {_variable(name) for name, _, _ in keys()}
+    known = {*(_variable(name) for name, _, _ in keys()), CONFIG_VARIABLE, SERVER_KEY, SERVER_READ_KEY}
     for variable in sorted(os.environ):
-        if variable.startswith(PREFIX) and variable != CONFIG_VARIABLE and variable not in known:
+        if variable.startswith(PREFIX) and variable not in known:
             name = variable.removeprefix(PREFIX).lower().replace(_DELIMITER, ".")
             raise SettingsError(f"unknown setting: the variable {variable}{_suggestion(name)}")

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from haru import scoring
+from haru.carried import meets
 from haru.corpus import Corpus, corpus_for
 from haru.errors import IndexFailure
 from haru.index.order import cursor_at, place, place_of
@@ -45,7 +46,7 @@ class InProcessIndex:
     async def page(self, *, cursor: str | None = None, limit: int = 1000, filters: Filters = ACTIVE) -> Page:
         """See `haru.ports.MemoryIndex.page`."""
         memories = self._memories
-        listed = sorted((memory for memory in memories.values() if _kept(memory, filters)), key=place)
+        listed = sorted((memory for memory in memories.values() if meets(memory, filters)), key=place)
         if cursor is not None:
             last = place_of(cursor)
             listed = [memory for memory in listed if place(memory) > last]
@@ -101,7 +102,7 @@ class InProcessIndex:
     def _hits(self, asked: scoring.Question, size: int, filters: Filters) -> tuple[Hit, ...]:
         with self._lock:
             corpus = self._active
-            if filters.status is not Status.ACTIVE:
+            if filters.status is not Status.ACTIVE or filters.clauses:
                 corpus = self._corpus({key: self._documents[key] for key in self._kept(filters)})
             ranked = corpus.rank(asked, size=size, now_s=self._now_s())
             return tuple(
@@ -134,7 +135,7 @@ class InProcessIndex:
                 self._active.drop(key)
 
     def _kept(self, filters: Filters) -> list[str]:
-        return [key for key, memory in self._memories.items() if _kept(memory, filters)]
+        return [key for key, memory in self._memories.items() if meets(memory, filters)]
 
     def _corpus(self, documents: dict[str, scoring.Document]) -> Corpus[str]:
         return corpus_for(self._embedder, documents.items())
@@ -147,7 +148,3 @@ class InProcessIndex:
             return await asyncio.to_thread(work, embedder)
         except IndexFailure:  # an embedding service is down: words alone still find a lot
             return []
-
-
-def _kept(memory: Memory, filters: Filters) -> bool:
-    return filters.status in {None, memory.status} and filters.person in {None, memory.person}

@@ -6,6 +6,7 @@ microseconds whether any process wrote, and the change numbers tell what.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +20,7 @@ import numpy as np
 from haru.corpus import CANDIDATES, SCAN_FLOATS, Background, Corpus, Read, corpus_for
 from haru.index.schema import connect
 from haru.memory import Memory, Status
-from haru.ports import Embedder, Filters
+from haru.ports import Clause, Embedder, Filters
 from haru.scoring import Document, Question
 
 BUILD_AT_ONCE = 2_000
@@ -49,7 +50,10 @@ class Snapshot:
 class Reader:
     """The reading side of one process."""
 
-    def __init__(self, path: Path, embedder: Embedder | None, busy_timeout_s: float, aside: Executor) -> None:
+    def __init__(
+        self, path: Path, embedder: Embedder | None, busy_timeout_s: float, aside: Executor, record: type[Memory]
+    ) -> None:
+        self._record = record
         self._open: Callable[[], sqlite3.Connection] = lambda: connect(path, busy_timeout_s)
         self._db = self._open()
         self._embedder = embedder
@@ -63,7 +67,7 @@ class Reader:
         if not question.terms:
             return []
         self._refresh()
-        if self._snapshot and filters.status is Status.ACTIVE:
+        if self._snapshot and filters.status is Status.ACTIVE and not filters.clauses:
             ranked = self._snapshot.corpus.rank(
                 question, size=size, now_s=time.time(), look_up=None if self._snapshot.whole else self._look_up
             )
@@ -89,7 +93,7 @@ class Reader:
 
     def memories(self, sql: str, values: Iterable[object] = ()) -> list[tuple[Any, Memory]]:
         """The memories of a query, each with its key; the query gives key and body."""
-        return [(key, Memory.model_validate_json(body)) for key, body in self.rows(sql, values)]
+        return [(key, self._record.model_validate_json(body)) for key, body in self.rows(sql, values)]
 
     def close(self) -> None:
         """Let go of the file."""
@@ -190,11 +194,27 @@ def marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
 
 
-def where(filters: Filters) -> tuple[str, list[str]]:
+def where(filters: Filters) -> tuple[str, list[object]]:
     """A condition on memories, and its values."""
     wanted = [("status = ?", filters.status), ("person = ?", filters.person)]
-    parts = [(sql, str(value)) for sql, value in wanted if value is not None]
-    return " AND ".join(sql for sql, _ in parts) or "1", [value for _, value in parts]
+    parts: list[tuple[str, list[object]]] = [(sql, [str(value)]) for sql, value in wanted if value is not None]
+    parts += [_clause(clause) for clause in filters.clauses]
+    return " AND ".join(sql for sql, _ in parts) or "1", [value for _, values in parts for value in values]
+
+
+def _clause(clause: Clause) -> tuple[str, list[object]]:
+    """A condition on a field of a carried document; of a list, on any element."""
+    tests: list[str] = []
+    values: list[object] = []
+    if clause.values:
+        tests.append(f"value IN ({marks(clause.values)})")
+        values += clause.values
+    for bound, sign in ((clause.at_least, ">="), (clause.at_most, "<=")):
+        if bound is not None:
+            tests.append(f"value {sign} ? AND (typeof(value) = 'text') = {int(isinstance(bound, str))}")
+            values.append(bound)
+    path = f"$.content.{json.dumps(clause.field)}"
+    return f"EXISTS (SELECT 1 FROM json_each(body, ?) WHERE {' AND '.join(tests) or '1'})", [path, *values]
 
 
 def _snapshot(db: sqlite3.Connection, embedder: Embedder | None) -> Snapshot:

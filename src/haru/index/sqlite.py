@@ -27,12 +27,27 @@ _EMBED_AT_A_TIME = 64
 
 
 class SqliteIndex:
-    """All memories of a household in one SQLite file. Opens it at first use."""
+    """All memories of a household in one SQLite file. Opens it at first use.
+
+    Args:
+        path: the file.
+        embedder: reads memories and questions; without one, words alone are compared.
+        busy_timeout_s: how long a write waits for another process's.
+        maintain: fill in vectors that are lacking, in the background.
+        record: what is kept; `haru.carried.Carried` for documents of other programs.
+    """
 
     def __init__(
-        self, path: Path, embedder: Embedder | None = None, *, busy_timeout_s: float = 5.0, maintain: bool = False
+        self,
+        path: Path,
+        embedder: Embedder | None = None,
+        *,
+        busy_timeout_s: float = 5.0,
+        maintain: bool = False,
+        record: type[Memory] = Memory,
     ) -> None:
         self.path = path
+        self._record = record
         self._embedder = embedder
         self._busy_timeout_s = busy_timeout_s
         self._maintain = maintain
@@ -83,7 +98,7 @@ class SqliteIndex:
     async def page(self, *, cursor: str | None = None, limit: int = 1000, filters: Filters = ACTIVE) -> Page:
         """See `haru.ports.MemoryIndex.page`."""
         condition, values = where(filters)
-        wanted: list[object] = [*values]
+        wanted = [*values]
         if cursor is not None:
             condition += " AND (importance_neg, touched_neg, id) > (?, ?, ?)"
             wanted.extend(place_of(cursor))
@@ -212,7 +227,7 @@ class SqliteIndex:
     async def _read(self, work: Callable[[Reader], T]) -> T:
         def run() -> T:
             if self._reader is None:
-                self._reader = Reader(self.path, self._embedder, self._busy_timeout_s, self._aside)
+                self._reader = Reader(self.path, self._embedder, self._busy_timeout_s, self._aside, self._record)
             return work(self._reader)
 
         return await self._in(self._reading, run)
@@ -220,7 +235,7 @@ class SqliteIndex:
     async def _write(self, work: Callable[[Store], T]) -> T:
         def run() -> T:
             if self._store is None:
-                self._store = Store(self.path, self._embedder, self._busy_timeout_s)
+                self._store = Store(self.path, self._embedder, self._busy_timeout_s, self._record)
             return work(self._store)
 
         return await self._in(self._writing, run)

@@ -34,7 +34,8 @@ _UPSERT = (
 class Store:
     """The writing side of one process."""
 
-    def __init__(self, path: Path, embedder: Embedder | None, busy_timeout_s: float) -> None:
+    def __init__(self, path: Path, embedder: Embedder | None, busy_timeout_s: float, record: type[Memory]) -> None:
+        self._record = record
         self._db = connect(path, busy_timeout_s)
         self._embedder = embedder
         self._analyse_anew()
@@ -62,7 +63,7 @@ class Store:
         after = 0
         some = f"SELECT slot, seq, body FROM memories WHERE slot > ? ORDER BY slot LIMIT {_ANALYSED_AT_ONCE}"
         while rows := self._db.execute(some, [after]).fetchall():
-            memories = [Memory.model_validate_json(body) for _, _, body in rows]
+            memories = [self._record.model_validate_json(body) for _, _, body in rows]
             documents = [scoring.document(memory) for memory in memories]
             with transaction(self._db):
                 for (slot, seq, _), memory, document in zip(rows, memories, documents, strict=True):
@@ -139,7 +140,7 @@ class Store:
             "(SELECT 1 FROM vectors v WHERE v.slot = m.slot AND v.embedder = ?) LIMIT ?",
             [self._embedder.id, limit],
         ).fetchall()
-        return [(slot, seq, Memory.model_validate_json(body)) for slot, seq, body in rows]
+        return [(slot, seq, self._record.model_validate_json(body)) for slot, seq, body in rows]
 
     def add_readings(self, rows: Sequence[tuple[int, int, Memory]], readings: Sequence[Reading]) -> None:
         """Vectors for memories as they were read; one that changed meanwhile is left for the next round."""
