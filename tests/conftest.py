@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime
 
 import pytest
 
 from haru.memory import Memory, derived_id
+from haru.testing.postgres import server
 
 NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 
@@ -23,6 +24,13 @@ def memory() -> Callable[..., Memory]:
         return Memory.model_validate({**defaults, **fields})
 
     return make
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a real server, as its superuser; `haru.testing.postgres.database` makes a database in it."""
+    with server(tmp_path_factory.mktemp("postgres")) as address:
+        yield address
 
 
 @pytest.fixture

@@ -102,7 +102,7 @@ class Corpus(Generic[Key]):
         """Add a memory or replace it."""
         self.drop(key)
         slot = self._place(key, document)
-        counted = Counter(_told(document))
+        counted = Counter(told(document))
         counts = np.array(list(counted.values()), np.float32)
         lengths = np.full(len(counts), len(document.terms), np.float32)
         for term, impact in zip(counted, postings.impact(counts, lengths, self._mean_length), strict=True):
@@ -178,9 +178,9 @@ class Corpus(Generic[Key]):
             learned = Postings(learned.slots, np.full(len(learned.slots), self.weights.learned, np.float32))
         holders, value = self._postings(term), 1.0
         if not len(holders.slots) and sound:
-            alike = self._postings(_SOUND + sound)
+            alike = self._postings(sounding(sound))
             if len(alike.slots):
-                term, value = _SOUND + sound, self.weights.sound
+                term, value = sounding(sound), self.weights.sound
                 holders = Postings(alike.slots, alike.impact * np.float32(value))
         return Matched(self._idf(term, self._living(holders)), holders, value, about, learned)
 
@@ -233,9 +233,9 @@ class Corpus(Generic[Key]):
             self._hold(slot, key, document)
         numbers: defaultdict[str, int] = defaultdict()
         numbers.default_factory = numbers.__len__  # the next one, for a term that was not there
-        told = [_told(document) for _, document in documents]
-        terms = np.fromiter((numbers[term] for each in told for term in each), np.int64)
-        slots = np.repeat(np.arange(size), [len(each) for each in told])
+        found_by = [told(document) for _, document in documents]
+        terms = np.fromiter((numbers[term] for each in found_by for term in each), np.int64)
+        slots = np.repeat(np.arange(size), [len(each) for each in found_by])
         pairs, counts = np.unique(terms * max(size, 1) + slots, return_counts=True)
         term, slot = np.divmod(pairs, max(size, 1))
         impact = postings.impact(counts.astype(np.float32), self._rows["length"][slot], self._mean_length)
@@ -292,6 +292,11 @@ def _nearest(cosine: Floats) -> Slots:
     return best[cosine[best] > 0].astype(np.int32)
 
 
-def _told(document: Document) -> list[str]:
+def told(document: Document) -> list[str]:
     """All that a memory is found by; sounds and marks once, terms as often as they stand there."""
-    return [*document.terms, *(_SOUND + key for key in document.sounds), *document.marks]
+    return [*document.terms, *map(sounding, document.sounds), *document.marks]
+
+
+def sounding(key: str) -> str:
+    """A key of a sound as it stands among terms."""
+    return _SOUND + key

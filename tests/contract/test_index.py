@@ -15,29 +15,36 @@ from hypothesis import strategies as st
 from haru.embed.static import StaticEmbedder
 from haru.errors import IndexRefused
 from haru.index.inprocess import InProcessIndex
+from haru.index.postgres.index import PostgresIndex
 from haru.index.relevan import RelevanIndex
 from haru.index.sqlite import SqliteIndex
 from haru.memory import Feedback, Memory, SearchRef, Status
 from haru.ports import Filters, MemoryIndex
 from haru.testing.faults import FaultyIndex
 from haru.testing.index_server import KEY, served
+from haru.testing.postgres import database
 
 NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 EMBEDDER = StaticEmbedder()
 Make = Callable[..., Memory]
 
 
-@pytest.fixture(params=["inprocess", "sqlite", "faulty but fast", "relevan over sqlite"])
+@pytest.fixture(
+    params=["inprocess", "sqlite", "faulty but fast", "relevan over sqlite", "postgres", "relevan over postgres"]
+)
 async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[MemoryIndex]:
     """An empty index of each back end."""
-    if request.param == "relevan over sqlite":
-        async with served(tmp_path, EMBEDDER) as url:
+    if request.param.startswith("relevan"):
+        address = database(request.getfixturevalue("postgres")) if "postgres" in request.param else ""
+        async with served(tmp_path, EMBEDDER, postgres=address) as url:
             client = RelevanIndex(url, KEY)
             yield client
             await client.aclose()
         return
-    if request.param == "sqlite":
-        opened: MemoryIndex = SqliteIndex(tmp_path / "index.db", EMBEDDER)
+    if request.param == "postgres":
+        opened: MemoryIndex = PostgresIndex(database(request.getfixturevalue("postgres")), EMBEDDER)
+    elif request.param == "sqlite":
+        opened = SqliteIndex(tmp_path / "index.db", EMBEDDER)
     elif request.param == "inprocess":
         opened = InProcessIndex(EMBEDDER)
     else:

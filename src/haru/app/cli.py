@@ -124,8 +124,8 @@ def index_serve(
 
 @index.command("copy")
 def index_copy(
-    source: Annotated[str, typer.Argument(metavar="FROM", help="sqlite or relevan")],
-    target: Annotated[str, typer.Argument(metavar="TO", help="sqlite or relevan")],
+    source: Annotated[str, typer.Argument(metavar="FROM", help="sqlite, relevan or postgres")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="sqlite, relevan or postgres")],
     remove: Annotated[bool, typer.Option("--remove", help="Erase what stands only at TO.")] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -19,6 +19,7 @@ from haru.conversation import SYSTEM, Conversation, ConversationSettings
 from haru.errors import ExtraMissing, IndexFailure, SettingsError
 from haru.forgotten import Forgotten
 from haru.journal import Journal
+from haru.memory import Memory
 from haru.ports import ChatModel, Embedder
 from haru.recall.desk import RecallSettings
 from haru.recall.sessions import Sessions
@@ -27,13 +28,14 @@ logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from haru.index.inprocess import InProcessIndex
+    from haru.index.postgres.index import PostgresIndex
     from haru.index.relevan import RelevanIndex
     from haru.index.sqlite import SqliteIndex
     from haru.writer.batch import Extractor
     from haru.writer.polarity import Similar
     from haru.writer.worker import Writer
 
-    Index = SqliteIndex | InProcessIndex | RelevanIndex
+    Index = SqliteIndex | InProcessIndex | RelevanIndex | PostgresIndex
 
 
 def embedder(settings: Settings) -> Embedder | None:
@@ -105,6 +107,8 @@ def index(settings: Settings, *, maintain: bool = False, vectors: bool = True) -
         key = place.secret() or os.environ.get("RELEVAN_API_KEY", "")
         return RelevanIndex(place.url, key, organisation=place.organisation, name=place.name)
     part = embedder(settings) if vectors else None
+    if settings.index.backend == "postgres":
+        return postgres(settings, part, settings.index.household)
     if settings.index.backend == "inprocess":
         from haru.index.inprocess import InProcessIndex
 
@@ -112,6 +116,23 @@ def index(settings: Settings, *, maintain: bool = False, vectors: bool = True) -
     from haru.index.sqlite import SqliteIndex
 
     return SqliteIndex(Home(settings.home).index, part, busy_timeout_s=settings.index.busy_timeout_s, maintain=maintain)
+
+
+def postgres(settings: Settings, part: Embedder | None, household: str, record: type[Memory] = Memory) -> PostgresIndex:
+    """The memories, or documents, of one household in the database that is set.
+
+    Raises:
+        ExtraMissing: the extra `postgres` is not installed.
+        SettingsError: no database is set.
+    """
+    try:
+        from haru.index.postgres.index import PostgresIndex
+    except ImportError:
+        raise ExtraMissing("the PostgreSQL back end", "pip install 'haru[postgres]'") from None
+    address = settings.index.database.get_secret_value()
+    if not address:
+        raise SettingsError("index.backend is postgres: set index.database too, as postgresql://haru@localhost/haru")
+    return PostgresIndex(address, part, household=household, record=record)
 
 
 def model(settings: Settings) -> ChatModel:

@@ -81,10 +81,14 @@ class Log(Section):
 class Index(Keyed):
     """The searchable copy of all memories."""
 
-    backend: Literal["sqlite", "inprocess", "relevan"] = "sqlite"
-    """``sqlite``: one file. ``relevan``: a search service. ``inprocess``: forgets all at exit (for trying things out)."""
+    backend: Literal["sqlite", "relevan", "postgres", "inprocess"] = "sqlite"
+    """A file, a search service, a database, or for a try nothing that outlives the program."""
     url: str = "https://api.relevan.dev"
     """Address of the search service: Relevan's, or of `haru index serve`."""
+    database: SecretStr = SecretStr("")
+    """Connection string of the database: ``postgresql://haru@localhost/haru``."""
+    household: str = Field(default="household", min_length=1, max_length=200)
+    """Whose memories these are, in a database of many."""
     organisation: str = ""
     """Whose index it is there; empty where the key belongs to one organisation alone."""
     name: str = "haru-memory"

@@ -14,6 +14,7 @@ from haru.carried import Carried
 from haru.doors.index_server.collection import BackEnd
 from haru.doors.index_server.keys import Grant, Keys
 from haru.doors.index_server.server import Indexes, application
+from haru.index.postgres.index import PostgresIndex
 from haru.index.sqlite import SqliteIndex
 from haru.ports import Embedder
 
@@ -23,11 +24,15 @@ READ_KEY = "read-key-of-the-home"
 
 @asynccontextmanager
 async def served(
-    folder: Path, embedder: Embedder | None = None, *, searches_a_minute: int = 0, port: int = 0
+    folder: Path, embedder: Embedder | None = None, *, searches_a_minute: int = 0, port: int = 0, postgres: str = ""
 ) -> AsyncGenerator[str]:
-    """The address of a server that runs until the end of the block."""
+    """The address of a server that runs until the end of the block; its documents in files, or in a database."""
 
-    async def opener(_: str, __: str, where: Path) -> BackEnd:
+    async def opener(organization: str, name: str, where: Path) -> BackEnd:
+        if postgres:
+            shared = PostgresIndex(postgres, embedder, household=f"{organization}/{name}", record=Carried)
+            await shared.start()
+            return shared
         index = SqliteIndex(where / "index.db", embedder, record=Carried)
         await index.start()
         return index

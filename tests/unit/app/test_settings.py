@@ -60,7 +60,7 @@ def test_a_variable_goes_before_the_file(haru, tmp_path: Path) -> None:
         ("\n\nhoem = 'x'", "unknown setting hoem in haru.toml, line 3. Did you mean home?"),
         ("[embed]\nurl = 'x'\n[llm]\nurl = 7", "wrong value 7 for llm.url in haru.toml, line 4"),
         ("[recall]\nbudget_s = -1", "wrong value -1 for recall.budget_s in haru.toml, line 2"),
-        ("[index]\nbackend = 'redis'", "Input should be 'sqlite', 'inprocess' or 'relevan'"),
+        ("[index]\nbackend = 'redis'", "Input should be 'sqlite', 'relevan', 'postgres' or 'inprocess'"),
         ("[llm", "haru.toml is not TOML"),
     ],
 )

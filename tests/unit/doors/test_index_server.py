@@ -13,6 +13,7 @@ import pytest
 from haru import wire
 from haru.embed.static import StaticEmbedder
 from haru.testing.index_server import KEY, READ_KEY, served
+from haru.testing.postgres import database
 
 INDEX = "/v1/home/indexes/recipes"
 MAPPING: dict[str, Any] = {
@@ -45,9 +46,11 @@ RECIPES: list[dict[str, Any]] = [
 DOCUMENTS = [{"id": f"r-{n}", "content": {"doc_id": f"r-{n}", **each}} for n, each in enumerate(RECIPES)]
 
 
-@pytest.fixture
-async def url(tmp_path: Path) -> AsyncIterator[str]:
-    async with served(tmp_path, StaticEmbedder()) as address:
+@pytest.fixture(params=["files", "postgres"])
+async def url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
+    """A server over each back end."""
+    postgres = database(request.getfixturevalue("postgres")) if request.param == "postgres" else ""
+    async with served(tmp_path, StaticEmbedder(), postgres=postgres) as address:
         yield address
 
 

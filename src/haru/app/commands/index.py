@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from haru.doors.index_server.keys import Grant
 
 _ORGANISATION = "home"
+_LASTING = ("sqlite", "relevan", "postgres")
 
 
 async def serve(*, port: int, host: str, keys: Path | None, searches_a_minute: int) -> None:
@@ -44,11 +45,14 @@ async def serve(*, port: int, host: str, keys: Path | None, searches_a_minute: i
     granted = _granted(keys) or _own_key(home, host)
     embedder = compose.embedder(settings)
 
-    async def opener(_: str, __: str, folder: Path) -> BackEnd:
+    async def opener(organization: str, name: str, folder: Path) -> BackEnd:
         from haru.carried import Carried
         from haru.index.sqlite import SqliteIndex
 
-        index = SqliteIndex(folder / "index.db", embedder, maintain=True, record=Carried)
+        if settings.index.backend == "postgres":
+            index: BackEnd = compose.postgres(settings, embedder, f"{organization}/{name}", Carried)
+        else:
+            index = SqliteIndex(folder / "index.db", embedder, maintain=True, record=Carried)
         await index.start()
         return index
 
@@ -123,6 +127,6 @@ async def copy(source: str, target: str, *, remove: bool, as_json: bool) -> int:
 
 
 def _with(settings: Settings, backend: str) -> Settings:
-    if backend not in {"sqlite", "relevan"}:
-        raise SettingsError(f"there is no back end {backend!r} to copy from or to; known are sqlite and relevan")
+    if backend not in _LASTING:
+        raise SettingsError(f"there is no back end {backend!r} to copy from or to; known are {', '.join(_LASTING)}")
     return settings.model_copy(update={"index": settings.index.model_copy(update={"backend": backend})})
