@@ -15,6 +15,7 @@ from haru.index.sqlite import SqliteIndex
 from haru.memory import Memory
 from haru.ports import Filters
 from haru.recall.cache import Cache, shelve
+from haru.recall.catalogue import Catalogue
 
 EMBEDDER = StaticEmbedder()
 NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
@@ -39,7 +40,7 @@ async def knowing(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
     async def know(texts: list[str], importance: dict[int, int] | None = None) -> Find:
         memories = made(texts, importance or {})
         if request.param == "session cache":
-            cache = Cache(shelve(memories, EMBEDDER))
+            cache = Cache(shelve(memories, Catalogue(EMBEDDER)))
 
             async def ranked(query: str) -> list[int]:
                 reading = EMBEDDER.read([scoring.wording(query)], "query")[0]

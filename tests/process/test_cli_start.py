@@ -44,7 +44,7 @@ def test_the_version_is_the_installed_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "variables", "told"),
     [
-        (("memory", "list"), {"HARU_INDEX__BACKEND": "redis"}, "'sqlite' or 'inprocess'"),
+        (("memory", "list"), {"HARU_INDEX__BACKEND": "redis"}, "'sqlite', 'relevan', 'postgres' or 'inprocess'"),
         (("memory", "show", "mem-none"), {}, "no memory has the id"),
         (("chat",), {"HARU_LLM__URL": "http://127.0.0.1:9/v1"}, "set llm.model too"),
         (("chat",), {"HARU_LLM__URL": "nonsense", "HARU_LLM__MODEL": "x"}, "llm.url must be an address"),

@@ -26,7 +26,7 @@ Plot = Annotated[Path | None, typer.Option("--plot", help="Where a picture goes 
 
 @app.command()
 def deadline(
-    turns: Annotated[int, typer.Option(help="Turns per fault.")] = 2000,
+    turns: Annotated[int, typer.Option(help="Turns per fault.")] = 1000,
     fault: Annotated[list[str] | None, typer.Option(help="Only these faults.")] = None,
     json_file: JsonFile = None,
     plot: Plot = None,

@@ -28,8 +28,10 @@ from haru.testing.faults import FAULTS, Fault, FaultyIndex
 
 BUDGET_S = 0.25
 AT_ONCE = 40
-APART_S = 0.03
+APART_S = 0.1
 """Between the starts of two sessions: deadlines spread out, as in life."""
+SPEECH_S = 0.2
+"""Before a turn somebody speaks, if only a moment: forty sessions that only ever ask would measure the processor."""
 TURNS_A_SESSION = 5
 MEMORIES = 100
 """Few, so that forty sessions that fill their caches at once don't measure each other."""
@@ -144,6 +146,7 @@ async def _session(index: FaultyIndex, asked: Sequence[str], seen: _Seen, number
     await asyncio.sleep(PRELOAD_S)  # speech goes on while the memories at hand are fetched
     try:
         for turn in range(TURNS_A_SESSION):
+            await asyncio.sleep(SPEECH_S)
             began = time.perf_counter()
             try:
                 recollection = await session.recall(asked[(number * TURNS_A_SESSION + turn) % len(asked)])

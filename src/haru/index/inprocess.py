@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -18,6 +17,8 @@ from haru.memory import HOUSEHOLD, Feedback, Memory, SearchRef, Status
 from haru.ports import ACTIVE, Embedder, Filters, Hit, Hits, Page, Reading
 from haru.yielding import yielding
 
+_AT_A_TIME = 50
+
 
 class InProcessIndex:
     """All memories in this process, gone with it."""
@@ -25,8 +26,6 @@ class InProcessIndex:
     def __init__(self, embedder: Embedder | None = None, *, now_s: Callable[[], float] = time.time) -> None:
         self._embedder = embedder
         self._now_s = now_s
-        self._lock = threading.Lock()
-        """Held by the thread that ranks or changes the corpus; the mappings are replaced as a whole and need none."""
         self._memories: dict[str, Memory] = {}
         self._documents: dict[str, scoring.Document] = {}
         self._active: Corpus[str] = self._corpus({})
@@ -41,12 +40,19 @@ class InProcessIndex:
         spoken = scoring.wording(query)
         readings = await self._read(lambda embedder: embedder.read([spoken], "query")) if spoken else []
         asked = scoring.question(query, readings[0] if readings else None, filters.person)
-        return Hits(hits=await asyncio.to_thread(self._hits, asked, size, filters), ref=ref)
+        corpus = self._active
+        if filters.status is not Status.ACTIVE or filters.clauses:
+            corpus = self._corpus({key: self._documents[key] for key in self._kept(filters)})
+        ranked = corpus.rank(asked, size=size, now_s=self._now_s())
+        hits = [
+            Hit(memory=self._memories[each.key], score=each.score, position=position)
+            for position, each in enumerate(ranked)
+        ]
+        return Hits(hits=tuple(hits), ref=ref)
 
     async def page(self, *, cursor: str | None = None, limit: int = 1000, filters: Filters = ACTIVE) -> Page:
         """See `haru.ports.MemoryIndex.page`."""
-        memories = self._memories
-        listed = sorted((memory for memory in memories.values() if meets(memory, filters)), key=place)
+        listed = sorted((memory for memory in self._memories.values() if meets(memory, filters)), key=place)
         if cursor is not None:
             last = place_of(cursor)
             listed = [memory for memory in listed if place(memory) > last]
@@ -55,17 +61,35 @@ class InProcessIndex:
 
     async def get(self, ids: Sequence[str]) -> list[Memory]:
         """See `haru.ports.MemoryIndex.get`."""
-        memories = self._memories
-        return [memories[key] for key in ids if key in memories]
+        return [self._memories[key] for key in ids if key in self._memories]
 
     async def put(self, memories: Sequence[Memory]) -> None:
         """See `haru.ports.MemoryIndex.put`."""
         readings = await self._read(lambda embedder: scoring.read(memories, embedder))
-        await asyncio.to_thread(self._take, memories, readings)
+        documents = await asyncio.to_thread(
+            lambda: [
+                scoring.document(memory, readings[row] if readings else None)
+                for row, memory in enumerate(yielding(memories))
+            ]
+        )
+        for number, (memory, document) in enumerate(zip(memories, documents, strict=True), 1):
+            self._memories[memory.id] = memory
+            self._documents[memory.id] = document
+            if memory.status is Status.ACTIVE:
+                self._active.put(memory.id, document)
+            else:
+                self._active.drop(memory.id)
+            if number % _AT_A_TIME == 0:
+                await asyncio.sleep(0)  # a thousand at once would stop the loop
+        if self._active.worn:
+            self._active = self._corpus({key: self._documents[key] for key in self._kept(ACTIVE)})
 
     async def erase(self, ids: Sequence[str]) -> None:
         """See `haru.ports.MemoryIndex.erase`."""
-        await asyncio.to_thread(self._drop, ids)
+        for key in ids:
+            self._memories.pop(key, None)
+            self._documents.pop(key, None)
+            self._active.drop(key)
 
     async def feedback(self, event: Feedback) -> None:
         """See `haru.ports.MemoryIndex.feedback`."""
@@ -98,41 +122,6 @@ class InProcessIndex:
 
     async def aclose(self) -> None:
         """See `haru.ports.MemoryIndex.aclose`."""
-
-    def _hits(self, asked: scoring.Question, size: int, filters: Filters) -> tuple[Hit, ...]:
-        with self._lock:
-            corpus = self._active
-            if filters.status is not Status.ACTIVE or filters.clauses:
-                corpus = self._corpus({key: self._documents[key] for key in self._kept(filters)})
-            ranked = corpus.rank(asked, size=size, now_s=self._now_s())
-            return tuple(
-                Hit(memory=self._memories[each.key], score=each.score, position=position)
-                for position, each in enumerate(ranked)
-            )
-
-    def _take(self, memories: Sequence[Memory], readings: Sequence[Reading]) -> None:
-        documents = {
-            memory.id: scoring.document(memory, readings[row] if readings else None)
-            for row, memory in enumerate(yielding(memories))
-        }
-        with self._lock:
-            self._memories = self._memories | {memory.id: memory for memory in memories}
-            self._documents = self._documents | documents
-            for memory in yielding(memories):
-                if memory.status is Status.ACTIVE:
-                    self._active.put(memory.id, documents[memory.id])
-                else:
-                    self._active.drop(memory.id)
-            if self._active.worn:
-                self._active = self._corpus({key: self._documents[key] for key in self._kept(ACTIVE)})
-
-    def _drop(self, ids: Sequence[str]) -> None:
-        gone = set(ids)
-        with self._lock:
-            self._memories = {key: memory for key, memory in self._memories.items() if key not in gone}
-            self._documents = {key: document for key, document in self._documents.items() if key not in gone}
-            for key in gone:
-                self._active.drop(key)
 
     def _kept(self, filters: Filters) -> list[str]:
         return [key for key, memory in self._memories.items() if meets(memory, filters)]

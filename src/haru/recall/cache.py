@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from haru import scoring
 from haru.corpus import Corpus, corpus_for
 from haru.memory import Memory
-from haru.ports import Embedder, Hits, Reading
+from haru.ports import Hits
+from haru.recall.catalogue import Catalogue
 from haru.recall.merge import Found
-from haru.yielding import yielding
 
 
 @dataclass(slots=True)
@@ -20,8 +20,8 @@ class Shelf:
 
     memories: dict[str, Memory]
     corpus: Corpus[str]
-    embedder: Embedder | None
-    """What read them, and must read the question."""
+    catalogue: Catalogue
+    """What made their documents; its embedder must read the question."""
 
     def put(self, memory: Memory, document: scoring.Document) -> None:
         """Add a memory or replace it."""
@@ -34,15 +34,11 @@ class Shelf:
         self.corpus.drop(key)
 
 
-def shelve(memories: Sequence[Memory], embedder: Embedder | None) -> Shelf:
-    """Analyse and embed memories. Takes tens of milliseconds a thousand: call it off the event loop."""
+def shelve(memories: Sequence[Memory], catalogue: Catalogue) -> Shelf:
+    """Put memories together. A thousand new ones take some tenths of a second: call it off the event loop."""
     by_id = {memory.id: memory for memory in memories}
-    readings = scoring.read(list(by_id.values()), embedder) if embedder else []
-    documents = [
-        (memory.id, scoring.document(memory, readings[row] if readings else None))
-        for row, memory in enumerate(yielding(by_id.values()))
-    ]
-    return Shelf(by_id, corpus_for(embedder, documents), embedder)
+    corpus = corpus_for(catalogue.embedder, catalogue.documents(by_id.values()))
+    return Shelf(by_id, corpus, catalogue)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +47,8 @@ class Brought:
 
     found: Found
     document: scoring.Document
-    embedder: Embedder | None
-    """What read it."""
+    catalogue: Catalogue
+    """What made it."""
 
 
 @dataclass(slots=True)
@@ -78,23 +74,23 @@ class Cache:
             self._brought.pop(key, None)
         for key, brought in self._brought.items():
             if key not in shelf.memories:
-                same = brought.embedder is shelf.embedder
+                same = brought.catalogue is shelf.catalogue
                 shelf.put(brought.found.memory, brought.document if same else scoring.document(brought.found.memory))
         self.shelf = shelf
         for key in self.forgotten:
             shelf.drop(key)
 
-    def bring(self, hits: Hits, readings: Mapping[str, Reading], embedder: Embedder | None) -> None:
-        """Take in what a search found, read by an embedder: it serves this session's later turns."""
-        if embedder is not self.shelf.embedder:  # the shelf changed meanwhile: words alone still find a lot
-            embedder, readings = self.shelf.embedder, {}
+    def bring(self, hits: Hits, documents: Mapping[str, scoring.Document], catalogue: Catalogue) -> None:
+        """Take in what a search found, made into documents by a catalogue: it serves this session's later turns."""
+        if catalogue is not self.shelf.catalogue:  # the shelf changed meanwhile: words alone still find a lot
+            catalogue, documents = self.shelf.catalogue, {}
         for hit in hits.hits:
             memory = hit.memory
             if memory.id in self.forgotten:
                 continue
             found = Found(memory, "late", hit.score, hit.position, hits.ref)
-            document = scoring.document(memory, readings.get(memory.id))
-            self._brought[memory.id] = Brought(found, document, embedder)
+            document = documents.get(memory.id) or scoring.document(memory)
+            self._brought[memory.id] = Brought(found, document, catalogue)
             self.shelf.put(memory, document)
 
     def forget(self, ids: Collection[str]) -> None:

@@ -7,9 +7,9 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from haru.memory import Memory
-from haru.ports import Embedder, MemoryIndex
+from haru.ports import MemoryIndex
 from haru.recall.breaker import Breaker
-from haru.recall.remembering import Remembering
+from haru.recall.catalogue import Catalogue
 from haru.receipt import Receipt
 
 
@@ -46,10 +46,12 @@ class Desk:
     """What all sessions of a process share."""
 
     index: MemoryIndex
-    embedder: Embedder | None
-    """A local one: it works on words that no index answered for, and a thousand memories cost it nothing."""
-    finer: Remembering | None
-    """One that finds more and takes seconds to read a thousand memories. Takes over once it has."""
+    catalogue: Catalogue
+    """With a local embedder: it works on words that no index answered for, and is quick with a thousand memories."""
+    finer: Catalogue | None
+    """With one that finds more and takes seconds to read a thousand memories. Takes over once it has."""
+    words_alone: Catalogue
+    """With none, for when they fail."""
     settings: RecallSettings
     breaker: Breaker
     threads: Executor

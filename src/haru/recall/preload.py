@@ -9,8 +9,9 @@ from functools import partial
 
 from haru.errors import IndexFailure
 from haru.memory import Memory, Status
-from haru.ports import Embedder, MemoryIndex
+from haru.ports import MemoryIndex
 from haru.recall.cache import Cache, shelve
+from haru.recall.catalogue import Catalogue
 from haru.recall.desk import Desk
 from haru.recall.tasks import Tasks
 from haru.receipt import PreloadState
@@ -69,8 +70,8 @@ class Preload:
         if self.problem and not memories:
             return
         gone = brought - {memory.id for memory in memories} if not self.problem else ()
-        finer, light = self._desk.finer, (self._desk.embedder, None)
-        taken_over = finer is not None and self._cache.shelf.embedder is finer
+        finer, light = self._desk.finer, (self._desk.catalogue, self._desk.words_alone)
+        taken_over = finer is not None and self._cache.shelf.catalogue is finer
         if not taken_over:  # at once, for the first answer
             await self._fill(memories, gone, light)
             self._filled = True
@@ -78,12 +79,12 @@ class Preload:
             await self._fill(memories, gone, (finer, *light) if taken_over else (finer,))
         self._at = asyncio.get_running_loop().time()
 
-    async def _fill(self, memories: list[Memory], gone: Collection[str], readers: Sequence[Embedder | None]) -> None:
-        """Read by the first of some embedders that can; words alone still find a lot. Where none can, all stays."""
+    async def _fill(self, memories: list[Memory], gone: Collection[str], catalogues: Sequence[Catalogue]) -> None:
+        """By the first of some catalogues that can; words alone still find a lot. Where none can, all stays."""
         loop = asyncio.get_running_loop()
-        for embedder in readers:
+        for catalogue in catalogues:
             try:
-                shelf = await loop.run_in_executor(self._desk.threads, partial(shelve, memories, embedder))
+                shelf = await loop.run_in_executor(self._desk.threads, partial(shelve, memories, catalogue))
             except IndexFailure as error:
                 self.problem = error.code
             else:

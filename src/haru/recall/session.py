@@ -29,6 +29,8 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+RANKING_S = 0.01
+"""Left of the budget for the ranking of what is at hand: it is over when the deadline is."""
 RESERVE_S = 0.05
 """Left of the budget when the local ranking is got ready, in case the search does not answer at all."""
 REACH = 4
@@ -43,7 +45,7 @@ class RecallSession:
     def __init__(self, desk: Desk, *, customer_id: str = HOUSEHOLD) -> None:
         self._desk = desk
         self._customer_id = customer_id
-        self._cache = Cache(shelve((), desk.embedder))
+        self._cache = Cache(shelve((), desk.catalogue))
         self._turn = 0
         self._searches: list[Search] = []
         self._speculation = Speculation(desk.settings, lambda said: self._begin(said, speculative=True) is not None)
@@ -70,7 +72,7 @@ class RecallSession:
         """
         loop = asyncio.get_running_loop()
         began = loop.time()
-        deadline = began + self._desk.settings.budget_s
+        deadline = began + self._desk.settings.budget_s - RANKING_S
         self.start()
         self._speculation.end()
         said = heard.said(text)
@@ -173,10 +175,9 @@ class RecallSession:
             update={"hits": tuple(hit for hit in hits.hits if known.get(hit.memory.id) != hit.memory)}
         )
         memories = [hit.memory for hit in fresh.hits]
-        embedder = self._cache.shelf.embedder
-        readings = await self._aside(lambda: scoring.read(memories, embedder)) if embedder and memories else []
-        by_id = {memory.id: reading for memory, reading in zip(memories, readings, strict=False)}
-        self._cache.bring(fresh, by_id, embedder)
+        catalogue = self._cache.shelf.catalogue
+        documents = await self._aside(lambda: catalogue.documents(memories)) if memories else []
+        self._cache.bring(fresh, dict(documents), catalogue)
         return await self._question_read(said)
 
     # -- what serves a turn
@@ -211,7 +212,7 @@ class RecallSession:
 
     def _ranked(self, said: Said, reading: Brought | None) -> list[Found]:
         """The memories at hand, ranked by these words, and by how they read where the same embedder read both."""
-        fits = reading and reading.readings and reading.reader is self._cache.shelf.embedder
+        fits = reading and reading.readings and reading.reader is self._cache.shelf.catalogue.embedder
         question = scoring.question(said.query, reading.readings[0] if reading and fits else None)
         answers = (each.hits for each in self._ahead(said) if each.hits)
         return merge.credited(self._cache.rank(question, self._desk.settings.size), answers)
@@ -264,7 +265,7 @@ class RecallSession:
     # -- threads
 
     async def _question_read(self, said: Said) -> Brought:
-        embedder = self._cache.shelf.embedder
+        embedder = self._cache.shelf.catalogue.embedder
         if embedder is None:
             return Brought((), None)
         return Brought(await self._aside(lambda: embedder.read([scoring.wording(said.query)], "query")), embedder)

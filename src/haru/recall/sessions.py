@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from haru.memory import HOUSEHOLD
 from haru.ports import Embedder, MemoryIndex
 from haru.recall.breaker import Breaker
+from haru.recall.catalogue import Catalogue
 from haru.recall.desk import Desk, RecallSettings
-from haru.recall.remembering import Remembering
 from haru.recall.search import ask
 from haru.recall.session import RecallSession
 
@@ -31,8 +31,16 @@ class Sessions:
         self.settings = settings or RecallSettings()
         self.breaker = Breaker()
         self._threads = ThreadPoolExecutor(2, "haru-recall")
-        remembering = Remembering(finer) if finer else None
-        self._desk = Desk(index, embedder, remembering, self.settings, self.breaker, self._threads, self._tripped)
+        self._desk = Desk(
+            index=index,
+            catalogue=Catalogue(embedder),
+            finer=Catalogue(finer) if finer else None,
+            words_alone=Catalogue(None),
+            settings=self.settings,
+            breaker=self.breaker,
+            threads=self._threads,
+            tripped=self._tripped,
+        )
         self._open: set[RecallSession] = set()
         self._probe: asyncio.Task[None] | None = None
 
@@ -49,8 +57,9 @@ class Sessions:
 
     def forget(self, ids: list[str]) -> None:
         """Memories were forgotten: no running session brings them up again."""
-        if self._desk.finer:
-            self._desk.finer.forget()
+        for catalogue in (self._desk.catalogue, self._desk.finer, self._desk.words_alone):
+            if catalogue:
+                catalogue.forget()
         for session in self._open:
             session.forget(ids)
 
