@@ -102,6 +102,10 @@ class MemoryIndex(Protocol):
         """Record that a memory helped. The same event twice counts once."""
         ...
 
+    async def warm(self) -> None:
+        """Have at hand what a search soon needs: a connection open, a model loaded. Called when speech begins."""
+        ...
+
     async def aclose(self) -> None:
         """Let go of files, threads and connections. May be called twice."""
         ...

@@ -109,6 +109,31 @@ def quality(
 
 
 @app.command()
+def service(
+    database: Annotated[str, typer.Option(help="A database for this alone; without one, a server is started.")] = "",
+    households: Annotated[int, typer.Option(help="How many share the database.", min=1)] = 100,
+    memories: Annotated[int, typer.Option(help="Memories of each.", min=10)] = 1000,
+    questions: Annotated[int, typer.Option(help="Searches of each way to ask.", min=10)] = 1000,
+    json_file: JsonFile = None,
+    plot: Plot = None,
+) -> None:
+    """Many households in one PostgreSQL: how long does a search take?"""
+    one_thread()
+    from haru.bench import service as bench
+
+    result = asyncio.run(bench.run(database, households, memories, questions, console.print))
+    table = Table("asked", "p50", "p95", "p99", "max")
+    for name, key in (("by one client", "alone_ms"), (f"{result['a_second']} times a second", "steady_ms")):
+        table.add_row(name, *(f"{result[key][point]:.1f} ms" for point in ("p50", "p95", "p99", "max")))
+    console.print(table)
+    console.print(
+        f"Found: {result['recall']['postgres']:.1%}, by the embedded index {result['recall']['embedded']:.1%}."
+    )
+    _keep("service", result, json_file, plot, bench.plot)
+    _judge(bench.missed(result))
+
+
+@app.command()
 def learn(
     data: Annotated[Path, typer.Option(help="locomo10.json of the LoCoMo repository; it is not shipped.")],
     level: Annotated[list[str] | None, typer.Option(help="light or full; both where MiniLM is installed.")] = None,

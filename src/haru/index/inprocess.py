@@ -26,6 +26,8 @@ class InProcessIndex:
     def __init__(self, embedder: Embedder | None = None, *, now_s: Callable[[], float] = time.time) -> None:
         self._embedder = embedder
         self._now_s = now_s
+        self._one_at_a_time = asyncio.Lock()
+        """Of many searches that are ready at once each has its own turn of the loop, and others come between."""
         self._memories: dict[str, Memory] = {}
         self._documents: dict[str, scoring.Document] = {}
         self._active: Corpus[str] = self._corpus({})
@@ -40,14 +42,15 @@ class InProcessIndex:
         spoken = scoring.wording(query)
         readings = await self._read(lambda embedder: embedder.read([spoken], "query")) if spoken else []
         asked = scoring.question(query, readings[0] if readings else None, filters.person)
-        corpus = self._active
-        if filters.status is not Status.ACTIVE or filters.clauses:
-            corpus = self._corpus({key: self._documents[key] for key in self._kept(filters)})
-        ranked = corpus.rank(asked, size=size, now_s=self._now_s())
-        hits = [
-            Hit(memory=self._memories[each.key], score=each.score, position=position)
-            for position, each in enumerate(ranked)
-        ]
+        async with self._one_at_a_time:
+            corpus = self._active
+            if filters.status is not Status.ACTIVE or filters.clauses:
+                corpus = self._corpus({key: self._documents[key] for key in self._kept(filters)})
+            ranked = corpus.rank(asked, size=size, now_s=self._now_s())
+            hits = [
+                Hit(memory=self._memories[each.key], score=each.score, position=position)
+                for position, each in enumerate(ranked)
+            ]
         return Hits(hits=tuple(hits), ref=ref)
 
     async def page(self, *, cursor: str | None = None, limit: int = 1000, filters: Filters = ACTIVE) -> Page:
@@ -117,7 +120,7 @@ class InProcessIndex:
         """Always ready."""
 
     async def warm(self) -> None:
-        """Have the embedder loaded."""
+        """See `haru.ports.MemoryIndex.warm`."""
         await self._read(lambda embedder: embedder.read(["dog"], "query"))
 
     async def aclose(self) -> None:

@@ -199,8 +199,8 @@ class RelevanIndex:
         await self._indexed(await self._ready())
 
     async def warm(self) -> None:
-        """Have a connection open."""
-        await self._calls.patiently("GET", await self._ready())
+        """See `haru.ports.MemoryIndex.warm`."""
+        await self._calls.now("GET", await self._ready())
 
     async def aclose(self) -> None:
         """See `haru.ports.MemoryIndex.aclose`."""

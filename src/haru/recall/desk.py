@@ -29,6 +29,8 @@ class RecallSettings:
     """Least time between the first two searches on partial text; see `haru.recall.speculation.WIDER`."""
     speculations: int = 3
     """Most searches on partial text in a turn."""
+    idle_s: float = 30.0
+    """Silence after which the index is told that speech begins: a connection may have gone cold."""
     refresh_s: float = 60.0
     """Age at which the memories at hand are fetched anew after a turn."""
 

@@ -51,12 +51,19 @@ class RecallSession:
         self._speculation = Speculation(desk.settings, lambda said: self._begin(said, speculative=True) is not None)
         self._tasks = Tasks()
         self._preload = Preload(desk, self._cache, self._tasks)
+        self._heard_at = float("inf")
+        """Loop time of the last sign of speech; the first one has the preload to open connections."""
         self._closed = False
 
     def start(self) -> None:
         """Speech began: fetch the memories to keep at hand, in the background. May be called again and again."""
-        if not self._closed:
-            self._preload.start()
+        if self._closed:
+            return
+        self._preload.start()
+        now = asyncio.get_running_loop().time()
+        if now - self._heard_at > self._desk.settings.idle_s and self._desk.breaker.closed:
+            self._tasks.begin(self._warmed())
+        self._heard_at = now
 
     def hear(self, partial_text: str) -> None:
         """Words so far, while the person still speaks: search ahead, not too often. Never raises, never waits."""
@@ -167,6 +174,10 @@ class RecallSession:
             logger.warning("search failed: %s", search.problem)
         elif search.turn < self._turn or search.speculative:
             search.bringing = self._tasks.begin(self._bring(search.said, search.hits))
+
+    async def _warmed(self) -> None:
+        async with asyncio.timeout(self._desk.settings.background_s):
+            await self._desk.index.warm()
 
     async def _bring(self, said: Said, hits: Hits) -> Brought:
         """Have hits at hand that are not yet, and the words that found them read."""

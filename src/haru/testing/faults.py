@@ -92,6 +92,11 @@ class FaultyIndex:
         await self._trouble()
         await self._inner.feedback(event)
 
+    async def warm(self) -> None:
+        """See `haru.ports.MemoryIndex.warm`."""
+        await self._trouble()
+        await self._inner.warm()
+
     async def aclose(self) -> None:
         """See `haru.ports.MemoryIndex.aclose`; never troubled, so that a test can always end."""
         await self._inner.aclose()

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from haru.bench import deadline, figures, household, page, recall
+from haru.bench import deadline, figures, household, page, recall, service
 from haru.errors import HaruError
+from haru.testing.postgres import database
 
 
 async def test_the_deadline_bench_counts_what_it_says(tmp_path: Path) -> None:
@@ -34,6 +35,16 @@ async def test_the_recall_bench_meets_its_writer() -> None:
     assert ours["answered_by_search"] == 1.0
     assert {row["engine"] for row in peers} == {"plain FTS5, BM25", "vector scan", "word overlap in Python"}
     json.dumps(result)
+
+
+async def test_the_service_bench_compares_with_the_embedded_index(postgres: str, tmp_path: Path) -> None:
+    """Every search is counted, and both find the same."""
+    result = await service.run(database(postgres), 3, 60, 20, told=lambda _: None)
+    assert result["recall"]["postgres"] == result["recall"]["embedded"] > 0.8
+    assert result["alone_ms"]["max"] > 0
+    assert service.missed({**result, "steady_ms": {"p99": 80.0}}) != []
+    figures.write("service", result, tmp_path / "service.json")
+    assert "Many households" in page.page(tmp_path)
 
 
 def test_a_missed_goal_is_told() -> None:

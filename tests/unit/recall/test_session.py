@@ -43,6 +43,7 @@ class Troubled:
         self.before_search: Callable[[str], Awaitable[None]] = lambda _: nothing()
         self.before_page: Callable[[], Awaitable[None]] = nothing
         self.searched: list[str] = []
+        self.warmed = 0
 
     async def search(
         self, query: str, *, size: int = 10, filters: Filters = ACTIVE, customer_id: str = HOUSEHOLD
@@ -66,6 +67,9 @@ class Troubled:
 
     async def feedback(self, event: Feedback) -> None:
         await self.inner.feedback(event)
+
+    async def warm(self) -> None:
+        self.warmed += 1
 
     async def aclose(self) -> None:
         await self.inner.aclose()
@@ -402,6 +406,18 @@ async def test_words_heard_early_are_searched_early(index: Troubled, sessions: S
     assert recollection.receipt.waited_ms < 100
     assert index.searched == ["what is my dog"]  # "called" tells no more
     assert texts(recollection)[0] == HOME[0]
+
+
+async def test_after_a_silence_the_index_hears_that_speech_begins(index: Troubled) -> None:
+    """Once, and not at the first word of all: then the listing opens what is to be opened."""
+    sessions = Sessions(index, EMBEDDER, RecallSettings(idle_s=0.2))
+    session = sessions.open()
+    for silence_s, warmed in ((0.0, 0), (0.01, 0), (0.3, 1), (0.01, 1)):
+        await asyncio.sleep(silence_s)
+        session.hear("so")
+        await asyncio.sleep(0.01)
+        assert index.warmed == warmed
+    await sessions.aclose()
 
 
 async def test_a_long_utterance_costs_few_searches(index: Troubled, sessions: Sessions) -> None:
