@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Literal, Self, cast
+from typing import Literal, cast
+
+from haru.testing.listening import Asked, Listening, drip, head
 
 Behaviour = Literal[
     "normal", "refuses-schema", "unauthorized", "no-model", "busy", "overflow", "failing", "hanging", "dripping",
@@ -25,7 +26,7 @@ _OVERFLOWS = {
 }
 
 
-class ModelServer:
+class ModelServer(Listening):
     """Use it as an async context manager; `url` is its base address.
 
     Args:
@@ -43,6 +44,7 @@ class ModelServer:
         retry_after: str | None = None,
         overflow: str = "openai",
     ) -> None:
+        super().__init__()
         self.reply = reply
         self.behaviour: Behaviour = behaviour
         self.retry_after = retry_after
@@ -51,51 +53,16 @@ class ModelServer:
         """Bodies of the chat requests received."""
         self.keys: list[str] = []
         """Keys they came with."""
-        self.open_connections = 0
-        self._server: asyncio.Server | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        assert self._server
-        self._server.close()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
 
     @property
     def url(self) -> str:
         """Its base address."""
-        assert self._server
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+        return f"{self.root}/v1"
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.open_connections += 1
-        try:
-            while head := await reader.readuntil(b"\r\n\r\n"):
-                lines = head.decode("latin-1").split("\r\n")
-                headers = {
-                    name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])
-                }
-                body = await reader.readexactly(int(headers.get("content-length", "0")))
-                self.keys.append(headers.get("authorization", "").removeprefix("Bearer "))
-                await self._answer(lines[0].split()[1], body, writer)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            return
-        finally:
-            self.open_connections -= 1
-            writer.close()
+    async def answer(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
+        """As it is told to behave."""
+        self.keys.append(asked.headers.get("authorization", "").removeprefix("Bearer "))
+        await self._answer(asked.path, asked.body, writer)
 
     async def _answer(self, path: str, body: bytes, writer: asyncio.StreamWriter) -> None:
         if path.endswith("/models"):
@@ -121,7 +88,7 @@ class ModelServer:
             case "hanging":
                 await asyncio.Event().wait()
             case "dripping":
-                await self._drip(writer)
+                await drip(writer)
             case "html":
                 await _send_bytes(writer, 200, b"<html><body>proxy</body></html>", "text/html")
             case "empty":
@@ -138,7 +105,7 @@ class ModelServer:
             usage = {"prompt_tokens": 11, "completion_tokens": 7}
             await _send(writer, 200, {"choices": [{"message": message, "finish_reason": finish}], "usage": usage})
             return
-        writer.write(_head(200, "text/event-stream", {"transfer-encoding": "chunked"}))
+        writer.write(head(200, {"transfer-encoding": "chunked"}, "text/event-stream"))
         pieces = self.reply.split(" ")
         for number, piece in enumerate(pieces):
             delta = {"content": piece if number == 0 else f" {piece}"}
@@ -154,21 +121,9 @@ class ModelServer:
         writer.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(done), done))
         await writer.drain()
 
-    async def _drip(self, writer: asyncio.StreamWriter) -> None:
-        writer.write(_head(200, "application/json", {"content-length": "100000"}))
-        while True:
-            writer.write(b" ")
-            await writer.drain()
-            await asyncio.sleep(0.02)
-
 
 def _error(message: str) -> dict[str, object]:
     return {"error": {"message": message, "type": "invalid_request_error"}}
-
-
-def _head(status: int, kind: str, more: Mapping[str, str]) -> bytes:
-    lines = [f"HTTP/1.1 {status} X", f"content-type: {kind}", *(f"{name}: {value}" for name, value in more.items())]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
 async def _send(
@@ -180,7 +135,7 @@ async def _send(
 async def _send_bytes(
     writer: asyncio.StreamWriter, status: int, body: bytes, kind: str, more: Mapping[str, str] | None = None
 ) -> None:
-    writer.write(_head(status, kind, {**(more or {}), "content-length": str(len(body))}) + body)
+    writer.write(head(status, {**(more or {}), "content-length": str(len(body))}, kind) + body)
     await writer.drain()
 
 
