@@ -109,5 +109,9 @@ async def test_moving_to_a_server_is_one_command_and_one_setting(tmp_path: Path,
         home, "memory", "search", "what's my dog called", "--json", HARU_INDEX__BACKEND="relevan", **there
     ).communicate(timeout=60)
     assert "Biscuit" in told
+    told, _ = haru(home, "doctor", "--json", HARU_INDEX__BACKEND="relevan", **there).communicate(timeout=60)
+    findings = {each["part"]: each for each in json.loads(told)}
+    assert findings["index"]["verdict"] == "ok", findings["index"]
+    assert KEY not in told
     server.send_signal(signal.SIGINT)
     server.communicate(timeout=20)

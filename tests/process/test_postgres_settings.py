@@ -26,6 +26,8 @@ def test_moving_into_a_database_and_rebuilding_there(tmp_path: Path, postgres: s
     there["HARU_INDEX__BACKEND"] = "postgres"
     found = json.loads(haru(tmp_path, "memory", "search", "what's my dog called", "--json", **there).stdout)
     assert "Biscuit" in json.dumps(found)
+    findings = json.loads(haru(tmp_path, "doctor", "--json", **there).stdout)
+    assert [each["verdict"] for each in findings if each["part"] == "index"] == ["ok"]
     haru(tmp_path, "memory", "add", "The user lives in Denver.", **there)
     listed = json.loads(haru(tmp_path, "memory", "list", "--json", **there).stdout)
     dog = next(each["id"] for each in listed if "Biscuit" in each["text"])

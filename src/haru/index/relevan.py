@@ -6,6 +6,7 @@ import asyncio
 import heapq
 import logging
 import secrets
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -15,7 +16,7 @@ from haru import wire, words
 from haru.errors import IndexRefused, IndexUnavailable, SettingsError
 from haru.index.calls import Calls, NotThere
 from haru.index.order import cursor_at, place, place_of
-from haru.memory import HOUSEHOLD, Feedback, Memory, SearchRef
+from haru.memory import HOUSEHOLD, Feedback, Memory, SearchRef, Status
 from haru.ports import ACTIVE, Filters, Hit, Hits, Page
 
 logger = logging.getLogger(__name__)
@@ -189,10 +190,16 @@ class RelevanIndex:
         await self._calls.patiently("POST", f"{path.replace('/v1/', '/v1-beta/', 1)}/feedback", body)
 
     async def stats(self) -> dict[str, object]:
-        """What the service tells of the index, for a person."""
+        """Counts for a person, and what the service tells of the index. All documents are listed for it."""
         answer = _record(await self._calls.patiently("GET", await self._ready()), "index")
-        wanted = ("status", "documentsAccepted", "documentsIndexed", "readyToSearch")
-        return {"service": self._calls.host, "index": self._name, **{key: answer.get(key) for key in wanted}}
+        memories = [memory async for memory in self._all()]
+        return {
+            "status": dict(Counter(str(memory.status) for memory in memories)),
+            "kind": dict(Counter(str(memory.kind) for memory in memories if memory.status is Status.ACTIVE)),
+            "embedder": f"that of {self._calls.host}",
+            "index": self._name,
+            **{key: answer.get(key) for key in ("documentsAccepted", "documentsIndexed", "readyToSearch")},
+        }
 
     async def ready(self) -> None:
         """Until what was written can be found."""
