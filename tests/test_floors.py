@@ -16,8 +16,8 @@ FLOOR = {
     "yielding": 0, "products": 0,
     "folding": 0, "language": 0, "languages": 0, "words": 0,
     "learning": 1, "scoring": 1, "ranking": 1, "corpus": 1, "chatlog": 1, "ports": 1, "journal": 1, "forgotten": 1,
-    "wire": 1, "carried": 1,
-    "index": 2, "embed": 2, "llm": 2,
+    "wire": 1, "carried": 1, "order": 1,
+    "index": 2, "postgres": 2, "embed": 2, "llm": 2,
     "recall": 3, "writer": 3, "review": 3, "rebuild": 3, "conversation": 3, "copying": 3,
     "doors": 4,
     "app": 5, "bench": 5, "testing": 5,
@@ -29,7 +29,7 @@ SIDEWAYS = {
     ("app", "bench"),
     ("rebuild", "review"),
 }
-ADAPTERS = {"index", "embed", "llm"}
+ADAPTERS = {"index", "postgres", "embed", "llm"}
 MAY_NAME_ADAPTERS = {"app", "bench", "testing"}
 
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from haru.embed.static import StaticEmbedder
 from haru.errors import IndexRefused
 from haru.index.inprocess import InProcessIndex
-from haru.index.postgres.index import PostgresIndex
 from haru.index.relevan import RelevanIndex
 from haru.index.sqlite import SqliteIndex
 from haru.memory import Feedback, Memory, SearchRef, Status
 from haru.ports import Filters, MemoryIndex
+from haru.postgres.index import PostgresIndex
 from haru.testing.faults import FaultyIndex
 from haru.testing.index_server import KEY, served
 from haru.testing.postgres import database

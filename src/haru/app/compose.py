@@ -28,9 +28,9 @@ logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from haru.index.inprocess import InProcessIndex
-    from haru.index.postgres.index import PostgresIndex
     from haru.index.relevan import RelevanIndex
     from haru.index.sqlite import SqliteIndex
+    from haru.postgres.index import PostgresIndex
     from haru.writer.batch import Extractor
     from haru.writer.polarity import Similar
     from haru.writer.worker import Writer
@@ -126,7 +126,7 @@ def postgres(settings: Settings, part: Embedder | None, household: str, record: 
         SettingsError: no database is set.
     """
     try:
-        from haru.index.postgres.index import PostgresIndex
+        from haru.postgres.index import PostgresIndex
     except ImportError:
         raise ExtraMissing("the PostgreSQL back end", "pip install 'haru[postgres]'") from None
     address = settings.index.database.get_secret_value()

@@ -17,9 +17,9 @@ from typing import Any
 
 from haru.bench import drawing, figures, household
 from haru.embed.static import StaticEmbedder
-from haru.index.postgres.index import PostgresIndex, connections
 from haru.index.sqlite import SqliteIndex
 from haru.memory import Memory, Status
+from haru.postgres.index import PostgresIndex, connections
 from haru.testing.postgres import database, server
 
 GOAL_ALONE_P99_MS = 15.0

@@ -12,8 +12,8 @@ from haru import scoring
 from haru.carried import meets
 from haru.corpus import Corpus, corpus_for
 from haru.errors import IndexFailure
-from haru.index.order import cursor_at, place, place_of
 from haru.memory import HOUSEHOLD, Feedback, Memory, SearchRef, Status
+from haru.order import cursor_at, place, place_of
 from haru.ports import ACTIVE, Embedder, Filters, Hit, Hits, Page, Reading
 from haru.yielding import yielding
 

@@ -15,8 +15,8 @@ from urllib.parse import quote
 from haru import wire, words
 from haru.errors import IndexRefused, IndexUnavailable, SettingsError
 from haru.index.calls import Calls, NotThere
-from haru.index.order import cursor_at, place, place_of
 from haru.memory import HOUSEHOLD, Feedback, Memory, SearchRef, Status
+from haru.order import cursor_at, place, place_of
 from haru.ports import ACTIVE, Filters, Hit, Hits, Page
 
 logger = logging.getLogger(__name__)

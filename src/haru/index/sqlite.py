@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 from haru import scoring
 from haru.errors import IndexFailure, IndexUnavailable
-from haru.index.order import cursor_at, place, place_of
 from haru.index.reader import Reader, marks, where
 from haru.index.schema import connect, translated
 from haru.index.store import Store, check
 from haru.memory import HOUSEHOLD, Feedback, Memory, SearchRef
+from haru.order import cursor_at, place, place_of
 from haru.ports import ACTIVE, Embedder, Filters, Hit, Hits, Page, Reading
 
 logger = logging.getLogger(__name__)

@@ -11,9 +11,9 @@ from pathlib import Path
 from haru import scoring
 from haru.coverage import stored
 from haru.errors import IndexFailure
-from haru.index.order import touched_ms
 from haru.index.schema import connect, next_seq, transaction
 from haru.memory import Feedback, Memory
+from haru.order import touched_ms
 from haru.ports import Embedder, Reading
 from haru.scoring import Document
 

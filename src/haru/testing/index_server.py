@@ -14,9 +14,9 @@ from haru.carried import Carried
 from haru.doors.index_server.collection import BackEnd
 from haru.doors.index_server.keys import Grant, Keys
 from haru.doors.index_server.server import Indexes, application
-from haru.index.postgres.index import PostgresIndex
 from haru.index.sqlite import SqliteIndex
 from haru.ports import Embedder
+from haru.postgres.index import PostgresIndex
 
 KEY = "write-key-of-the-home"
 READ_KEY = "read-key-of-the-home"

@@ -12,9 +12,9 @@ import pytest
 from haru.bench import sets
 from haru.embed.static import StaticEmbedder
 from haru.errors import IndexRefused, IndexUnavailable
-from haru.index.postgres.index import PostgresIndex, connections
 from haru.index.sqlite import SqliteIndex
 from haru.memory import Memory
+from haru.postgres.index import PostgresIndex, connections
 from haru.testing.postgres import database
 
 Make = Callable[..., Memory]

@@ -8,7 +8,7 @@ from typing import Any
 from psycopg.types.json import Jsonb
 
 from haru.corpus import CANDIDATES, sounding
-from haru.index.order import Place
+from haru.order import Place
 from haru.ports import Clause, Filters
 from haru.postings import K1, B
 from haru.scoring import LEARNED, Question

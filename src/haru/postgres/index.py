@@ -17,11 +17,11 @@ from haru import scoring
 from haru.corpus import Background, corpus_for, sounding, told
 from haru.coverage import stored
 from haru.errors import IndexFailure, IndexUnavailable
-from haru.index.order import cursor_at, place, place_of, touched_ms
-from haru.index.postgres import statements
-from haru.index.postgres.schema import bring_up
 from haru.memory import HOUSEHOLD, Feedback, Memory, SearchRef
+from haru.order import cursor_at, place, place_of, touched_ms
 from haru.ports import ACTIVE, Embedder, Filters, Hit, Hits, Page, Reading
+from haru.postgres import statements
+from haru.postgres.schema import bring_up
 from haru.scoring import Document
 
 _SIGNS = (sounding(""), scoring.ABOUT, scoring.LEARNED)
